@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/base/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace tokenloupe {
+
+/// A regular file mapped read-only. Folders, devices and pipes are refused with a clear message.
+class MappedFile
+{
+public:
+    static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path &path);
+    ~MappedFile();
+    MappedFile(const MappedFile &) = delete;
+    MappedFile &operator=(const MappedFile &) = delete;
+
+    std::span<const std::byte> bytes() const { return {m_data, m_size}; }
+
+private:
+    MappedFile(const std::byte *data, std::size_t size)
+        : m_data(data)
+        , m_size(size)
+    {}
+    const std::byte *m_data = nullptr;
+    std::size_t m_size = 0;
+};
+
+} // namespace tokenloupe

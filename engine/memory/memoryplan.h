@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/cache/blockpool.h"
+#include "engine/model/modelconfig.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tokenloupe {
+
+struct RunMemorySettings
+{
+    std::uint32_t contextTokens = 0;
+    std::uint32_t batchTokens = 0; ///< most tokens of one forward call
+    KvType keyType = KvType::F32;
+    KvType valueType = KvType::F32;
+    std::uint32_t blockTokens = 16;
+    std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
+};
+
+enum class MemoryPart : std::uint8_t { Weights, KvCache, Activations, Logits, Trace, Runtime };
+std::string_view memoryPartName(MemoryPart part); ///< "kv_cache": the JSON name
+std::string_view memoryPartTitle(MemoryPart part); ///< "KV pool"
+
+struct MemoryItem
+{
+    MemoryPart part;
+    std::uint64_t bytes = 0;
+    std::string how; ///< the arithmetic in words and numbers
+};
+
+/// What will be allocated, computed before anything is. The session allocates by it; the window displays it.
+struct MemoryPlan
+{
+    std::vector<MemoryItem> items;
+
+    std::uint64_t total() const;
+    std::uint64_t bytesOf(MemoryPart part) const;
+};
+
+/// Overflow or absurd sizes give InvalidArgument, never a wrapped number.
+Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBytes, const RunMemorySettings &settings);
+
+/// Floats of the forward pass's scratch for a batch: the transformer allocates exactly this.
+Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens, std::uint32_t contextTokens);
+
+/// Memory of this process as the kernel counts it.
+struct ProcessMemory
+{
+    std::uint64_t residentBytes = 0;
+    std::uint64_t peakResidentBytes = 0;
+};
+ProcessMemory processMemory();
+
+} // namespace tokenloupe

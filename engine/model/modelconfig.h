@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tokenloupe {
+
+/// Shape of a model as its file states it, every number checked against the tensors.
+struct ModelConfig
+{
+    std::string name;         ///< for people; the file name when the file holds none
+    std::string architecture; ///< "llama"
+    std::uint32_t layers = 0;
+    std::uint32_t embedding = 0;             ///< width of the residual stream
+    std::uint32_t heads = 0;                 ///< query heads
+    std::vector<std::uint32_t> kvHeads;      ///< per layer; heads % kvHeads == 0
+    std::uint32_t headSize = 0;              ///< of q and k
+    std::uint32_t valueHeadSize = 0;         ///< of v
+    std::uint32_t feedForward = 0;
+    std::uint32_t vocabulary = 0;
+    std::uint32_t contextTrain = 0;
+    float normEpsilon = 1e-5F;
+    float ropeBase = 10000.0F;
+    std::uint32_t ropeDimensions = 0;        ///< rotated values of each head, ≤ headSize
+    std::string ropeScaling = "none";
+    std::optional<std::uint32_t> slidingWindow;
+    std::uint64_t parameters = 0;
+
+    std::uint32_t kvHeadsOf(std::uint32_t layer) const { return kvHeads[layer]; }
+};
+
+} // namespace tokenloupe

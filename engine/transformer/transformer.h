@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/base/progress.h"
+#include "engine/base/result.h"
+#include "engine/base/strongindex.h"
+#include "engine/cache/kvcache.h"
+#include "engine/compute/backend.h"
+#include "engine/model/model.h"
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+namespace tokenloupe {
+
+/// Names of the intermediates that can be tapped, in the order they are computed.
+enum class TapPoint : std::uint8_t {
+    Embedding,     ///< (embedding)
+    AttentionNorm, ///< (embedding)
+    Query,         ///< (heads · headSize) before rotation
+    Key,           ///< (kvHeads · headSize) before rotation
+    Value,         ///< (kvHeads · headSize)
+    QueryRotated,
+    KeyRotated,
+    AttentionWeights, ///< (heads × positions up to and including this one): softmax of the scores
+    AttentionOutput,  ///< (heads · headSize), before the output projection
+    AttentionResidual,
+    FeedForwardNorm,
+    Gate, ///< (feedForward) before the activation
+    Up,
+    FeedForwardOutput, ///< (embedding): down projection
+    LayerOutput,       ///< residual stream after the layer
+    FinalNorm,
+    Logits,
+};
+
+/// Asks first, then receives: nothing is copied for points that nobody wants.
+class ForwardTap
+{
+public:
+    virtual ~ForwardTap() = default;
+    virtual bool wants(TapPoint point, LayerIndex layer) = 0;
+    /// One row for each token of the batch; `position` is the first token's. `layer` is invalid outside layers.
+    virtual void take(TapPoint point, LayerIndex layer, std::uint32_t position, std::span<const float> values) = 0;
+};
+
+enum class LogitRows { Last, All };
+
+struct ForwardRequest
+{
+    std::span<const TokenId> tokens; ///< appended to the cache's sequence
+    LogitRows rows = LogitRows::Last;
+    ForwardTap *tap = nullptr;
+    std::stop_token stop; ///< checked between layers; on Cancelled the cache is as before the call
+};
+
+/// The forward pass of one model on one backend. Owns its scratch memory, sized by the batch.
+/// Used by the engine thread only.
+class Transformer
+{
+public:
+    /// `maxBatch`: the most tokens of one forward call.
+    static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const Model> model,
+                                                       std::shared_ptr<Backend> backend, std::uint32_t maxBatch,
+                                                       Progress *progress = nullptr, std::stop_token stop = {});
+    ~Transformer();
+
+    /// Appends to `cache` and returns logits: (vocabulary) for the last token, or (tokens × vocabulary).
+    /// The span is valid until the next call. Token ids out of range are InvalidArgument.
+    Result<std::span<const float>> forward(const ForwardRequest &request, KvCache &cache);
+
+    std::uint32_t maxBatch() const;
+    KvShape kvShape(KvType keys, KvType values) const;
+    std::uint64_t scratchBytes() const; ///< activations
+    const Model &model() const;
+    Backend &backend();
+
+private:
+    struct State;
+    explicit Transformer(std::unique_ptr<State> state);
+    std::unique_ptr<State> m_state;
+};
+
+} // namespace tokenloupe
