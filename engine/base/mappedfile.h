@@ -31,4 +31,8 @@ private:
     std::size_t m_size = 0;
 };
 
+/// Brings the pages of a mapped range into memory, so that later reads do not wait for the disk. Ranges that
+/// are no mapping are fine. IoError when the disk fails or the file has shrunk meanwhile.
+Status readAhead(std::span<const std::byte> range);
+
 } // namespace tokenloupe
