@@ -2,8 +2,7 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
-#include "engine/chat/chattemplate.h"
-#include "engine/session/loadedmodel.h"
+#include "engine/base/utf8.h"
 
 #include <QObject>
 #include <QString>
@@ -21,7 +20,7 @@ struct ConversationEntry
 {
     enum class Author { System, User, Assistant };
     Author author = Author::User;
-    std::string text; ///< UTF-8; for replies: whole characters of the tokens so far
+    std::string text;      ///< UTF-8; for replies: whole characters of the tokens so far
     std::uint64_t tag = 0; ///< replies only: of the request
     RunId run;             ///< replies only; invalid until the run has started
 };
@@ -38,34 +37,41 @@ public:
     const std::vector<ConversationEntry> &entries() const { return m_entries; }
     QString systemPrompt() const { return m_systemPrompt; }
     void setSystemPrompt(const QString &text); ///< for the next prompt on
-    bool isReplying() const; ///< the last entry is a reply that has not ended
+    bool isReplying() const;                   ///< the last entry is a reply that has not ended
+    bool canEditLast() const;                  ///< there is a user message
     std::uint32_t maxTokens() const { return m_maxTokens; }
     void setMaxTokens(std::uint32_t tokens) { m_maxTokens = tokens; }
 
     void send(const QString &text, bool startPaused = false);
-    void regenerate(); ///< the last reply again, with a new draw
+    void regenerate();                  ///< the last reply again, with a new draw
     void editLast(const QString &text); ///< replaces the last user message, drops its reply, sends
     void newChat();
     QString lastUserMessage() const;
 
 Q_SIGNALS:
-    void reset();                          ///< entries replaced as a whole
+    void reset(); ///< entries replaced as a whole
     void entryAppended(int index);
-    void entryChanged(int index);          ///< text grew or was cut; at most once a tick
-    void entriesRemoved(int first);        ///< from `first` on
+    void entryChanged(int index);   ///< text grew or was cut; at most once a tick
+    void entriesRemoved(int first); ///< from `first` on
     void failed(const QString &message);
 
 private:
     void startReply(bool startPaused);
-    void followRuns();
+    void runStarted(RunId run);
+    void replyFailed(std::uint64_t tag, const QString &message);
+    void followRun(); ///< brings the text of the newest reply up to its run's tokens
+    void dropFrom(std::size_t first);
+    ConversationEntry *lastReply();
 
     EngineHost &m_host;
     RunStore &m_store;
     SamplerModel &m_sampler;
     std::vector<ConversationEntry> m_entries;
-    std::uint64_t m_nextTag = 1;
     QString m_systemPrompt;
     std::uint32_t m_maxTokens = 512;
+    std::uint64_t m_nextTag = 1;
+    Utf8Stream m_stream;        // of the newest reply
+    std::size_t m_followed = 0; // its tokens that are in the text
 };
 
 } // namespace tokenloupe

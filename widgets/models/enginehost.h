@@ -19,9 +19,10 @@ struct EngineStatus
 {
     EngineState state = EngineState::NoModel;
     std::shared_ptr<const LoadedModel> model;
-    SessionSettings session;  ///< with defaults filled in
+    SessionSettings session; ///< with defaults filled in
     MemoryPlan plan;
-    QString device;           ///< "CPU AVX-512 · 2 threads"
+    QString device; ///< "CPU AVX-512"
+    int threads = 0;
     KvShape kvShape;
     RunId run;                ///< the run that prefill, run and step work on
     std::uint32_t steps = 0;  ///< drawn in it
@@ -36,7 +37,8 @@ struct EngineProgress
     double seconds = 0.0; ///< since it began
 };
 
-/// A reply to be made. The engine thread renders and tokenises, so that a slow template never holds the window.
+/// A reply to be made. The engine thread renders and tokenises, so that a slow template never holds the
+/// window.
 struct ReplyRequest
 {
     std::uint64_t tag = 0; ///< comes back in RunRecord::tag and replyFailed()
@@ -48,8 +50,8 @@ struct ReplyRequest
     bool ignoreEndOfTurn = false;
 };
 
-/// The engine thread and its commands. Every call returns at once; a command with the tag of a waiting one replaces
-/// it. Results come as signals on the GUI thread; records go through the mailbox.
+/// The engine thread and its commands. Every call returns at once; a command with the tag of a waiting one
+/// replaces it. Results come as signals on the GUI thread; records go through the mailbox.
 class EngineHost : public QObject
 {
     Q_OBJECT
@@ -64,7 +66,8 @@ public:
     /// Raw logits of steps; null without a model. May be read from any thread.
     std::shared_ptr<LogitStore> logits() const { return m_logits; }
 
-    void openModel(const QString &path, const SessionSettings &settings); ///< keeps the present model until it is loaded
+    void openModel(const QString &path,
+                   const SessionSettings &settings); ///< keeps the present model until it is loaded
     void closeModel();
     void cancelWork(); ///< loading or prefill
     void reply(const ReplyRequest &request);
@@ -72,16 +75,17 @@ public:
     void pause(); ///< after the present token
     void step();  ///< one token, then paused
     void stop();  ///< end the reply
-    /// Takes `token` instead of what `step` of the present run drew; later tokens of the run are dropped. Then
-    /// paused, or running on when it was.
+    /// Takes `token` instead of what `step` of the present run drew; later tokens of the run are dropped.
+    /// Then paused, or running on when it was.
     void force(StepIndex step, TokenId token);
     void setSampler(std::shared_ptr<const SamplerSettings> settings); ///< from the next token on
 
 Q_SIGNALS:
     void statusChanged();
     void modelOpened();
-    void modelFailed(const QString &path, const QString &message); ///< the present model stays
-    void replyFailed(quint64 tag, const QString &message); ///< no run came of the request
+    void modelFailed(const QString &path,
+                     const QString &message);              ///< the present model stays; empty: cancelled
+    void replyFailed(quint64 tag, const QString &message); ///< no run came of the request; empty: cancelled
     void failed(const QString &message);                   ///< a run could not go on
 
 private:
@@ -91,6 +95,7 @@ private:
     std::unique_ptr<Worker> m_worker;
     EngineStatus m_status;
     std::shared_ptr<LogitStore> m_logits;
+    bool m_modelIsNew = false; ///< the next status belongs to a model that was just opened
 };
 
 } // namespace tokenloupe

@@ -4,6 +4,7 @@
 #include "engine/trace/stepexplanation.h"
 
 #include <QObject>
+#include <QTimer>
 #include <memory>
 
 namespace tokenloupe {
@@ -14,21 +15,24 @@ class SelectionState;
 
 using ExplanationPtr = std::shared_ptr<const StepExplanation>;
 
-/// Explains the selected step: the sampler chain run again over the stored causes, on a thread of its own. A newer
-/// selection or a changed setting replaces a waiting request; stale answers are dropped. Panels read current().
+/// Explains the selected step: the sampler chain run again over the stored causes, on a thread of its own. A
+/// newer selection or a changed setting replaces a waiting request; stale answers are dropped. Panels read
+/// current().
 class ExplanationService : public QObject
 {
     Q_OBJECT
 
 public:
-    ExplanationService(EngineHost &host, RunStore &store, SelectionState &selection, QObject *parent = nullptr);
+    ExplanationService(EngineHost &host, RunStore &store, SelectionState &selection,
+                       QObject *parent = nullptr);
     ~ExplanationService() override;
 
     /// Of the selected step; null when there is none or its logits were dropped.
     ExplanationPtr current() const { return m_current; }
     QString unavailableReason() const { return m_reason; } ///< empty when there is an explanation or no step
 
-    /// "What if": explain with these settings instead of those that the step was drawn with; null: the step's own.
+    /// "What if": explain with these settings instead of those that the step was drawn with; null: the step's
+    /// own.
     void setWhatIf(std::shared_ptr<const SamplerSettings> settings);
     std::shared_ptr<const SamplerSettings> whatIf() const { return m_whatIf; }
 
@@ -48,6 +52,7 @@ private:
     ExplanationPtr m_current;
     QString m_reason;
     std::uint64_t m_generation = 0;
+    QTimer m_liveTimer; // while tokens come: not one explanation a tick
 };
 
 } // namespace tokenloupe

@@ -22,8 +22,8 @@ struct Run
     std::vector<TokenId> historyBefore(StepIndex step) const;
 };
 
-/// All runs of the loaded model, on the GUI thread. Filled by TracePump in batches; what() tells listeners what a
-/// batch did, once per batch.
+/// All runs of the loaded model, on the GUI thread. Filled by TracePump in batches; what() tells listeners
+/// what a batch did, once per batch.
 class RunStore : public QObject
 {
     Q_OBJECT

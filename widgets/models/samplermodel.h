@@ -8,8 +8,10 @@
 
 namespace tokenloupe {
 
-/// The sampler chain being edited: one row a stage, in order; rows can be moved by drag. Every change makes a new
-/// immutable settings value and emits settingsChanged() once.
+enum class SeedMode : bool { Random, Fixed };
+
+/// The sampler chain being edited: one row a stage, in order; rows can be moved by drag. Every change makes a
+/// new immutable settings value and emits settingsChanged() once.
 class SamplerModel : public QAbstractListModel
 {
     Q_OBJECT
@@ -24,6 +26,9 @@ public:
     void setStage(int row, const StageSettings &stage); ///< invalid parameters are refused: stageRejected()
     void setSeed(std::uint64_t seed);
     StageSettings stage(int row) const;
+    /// Random: each reply draws a seed of its own; Fixed: all use settings()->seed.
+    SeedMode seedMode() const { return m_seedMode; }
+    void setSeedMode(SeedMode mode);
 
     int rowCount(const QModelIndex &parent = {}) const override;
     QVariant data(const QModelIndex &index, int role) const override;
@@ -34,8 +39,8 @@ public:
     QMimeData *mimeData(const QModelIndexList &indexes) const override;
     bool dropMimeData(const QMimeData *data, Qt::DropAction action, int row, int column,
                       const QModelIndex &parent) override;
-    bool moveRows(const QModelIndex &sourceParent, int sourceRow, int count, const QModelIndex &destinationParent,
-                  int destinationChild) override;
+    bool moveRows(const QModelIndex &sourceParent, int sourceRow, int count,
+                  const QModelIndex &destinationParent, int destinationChild) override;
 
 Q_SIGNALS:
     void settingsChanged();
@@ -44,6 +49,7 @@ Q_SIGNALS:
 private:
     void replace(SamplerSettings settings);
     std::shared_ptr<const SamplerSettings> m_settings;
+    SeedMode m_seedMode = SeedMode::Random;
 };
 
 } // namespace tokenloupe

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/models/enginehost.h"
+
+#include "widgets/models/engineworker.h"
+
+namespace tokenloupe {
+
+EngineHost::EngineHost(QObject *parent)
+    : QObject(parent)
+    , m_worker(std::make_unique<Worker>(*this))
+{}
+
+EngineHost::~EngineHost() = default;
+
+TraceMailbox &EngineHost::mailbox()
+{
+    return m_worker->mailbox;
+}
+
+EngineProgress EngineHost::progress() const
+{
+    return m_worker->progress();
+}
+
+void EngineHost::openModel(const QString &path, const SessionSettings &settings)
+{
+    m_worker->openModel(path.toStdString(), settings);
+}
+
+void EngineHost::closeModel()
+{
+    m_worker->closeModel();
+}
+
+void EngineHost::cancelWork()
+{
+    m_worker->cancelWork();
+}
+
+void EngineHost::reply(const ReplyRequest &request)
+{
+    m_worker->reply(request);
+}
+
+void EngineHost::run()
+{
+    m_worker->run();
+}
+
+void EngineHost::pause()
+{
+    m_worker->pause();
+}
+
+void EngineHost::step()
+{
+    m_worker->step();
+}
+
+void EngineHost::stop()
+{
+    m_worker->stop();
+}
+
+void EngineHost::force(StepIndex step, TokenId token)
+{
+    m_worker->force(step, token);
+}
+
+void EngineHost::setSampler(std::shared_ptr<const SamplerSettings> settings)
+{
+    m_worker->setSampler(std::move(settings));
+}
+
+void EngineHost::accept(const EngineStatus &status, std::shared_ptr<LogitStore> logits)
+{
+    m_status = status;
+    m_logits = std::move(logits);
+    if (std::exchange(m_modelIsNew, false))
+        Q_EMIT modelOpened();
+    Q_EMIT statusChanged();
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/models/engineworker.h"
+
+#include <QMetaObject>
+
+namespace tokenloupe {
+
+namespace {
+
+std::int64_t nowNs()
+{
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+QString text(const Error &error)
+{
+    return QString::fromStdString(error.text());
+}
+
+} // namespace
+
+EngineHost::Worker::Worker(EngineHost &host)
+    : m_host(host)
+    , m_sampler(std::make_shared<SamplerSettings>(SamplerSettings::defaults()))
+    , m_thread([this] { loop(); })
+{}
+
+EngineHost::Worker::~Worker()
+{
+    m_queue.close();
+    m_thread.join();
+}
+
+template <class Call>
+void EngineHost::Worker::tell(Call call)
+{
+    // The host outlives this object; calls that it has not yet received die with it.
+    QMetaObject::invokeMethod(&m_host, std::move(call), Qt::QueuedConnection);
+}
+
+void EngineHost::Worker::post(CommandTag tag, std::function<void(std::stop_token)> work,
+                              std::function<void()> dropped)
+{
+    m_queue.post({tag, std::stop_source(), std::move(work), std::move(dropped)});
+}
+
+EngineProgress EngineHost::Worker::progress() const
+{
+    const std::int64_t began = m_workBeganNs.load(std::memory_order_relaxed);
+    EngineProgress progress;
+    progress.done = m_progress.done.load(std::memory_order_relaxed);
+    progress.total = m_progress.total.load(std::memory_order_relaxed);
+    progress.seconds = began ? double(nowNs() - began) * 1e-9 : 0.0;
+    return progress;
+}
+
+// ---- commands (GUI thread) ---------------------------------------------------------------------
+
+void EngineHost::Worker::openModel(const std::filesystem::path &path, const SessionSettings &settings)
+{
+    post(CommandTag::Model,
+         [this, path, settings](const std::stop_token &stop) { loadNow(path, settings, stop); });
+}
+
+void EngineHost::Worker::closeModel()
+{
+    post(CommandTag::Model, [this](const std::stop_token &) {
+        m_session.reset();
+        m_hasRun = false;
+        mailbox.clear();
+        setState(EngineState::NoModel);
+    });
+}
+
+void EngineHost::Worker::cancelWork()
+{
+    m_queue.cancelWork();
+}
+
+void EngineHost::Worker::reply(const ReplyRequest &request)
+{
+    m_endWanted = false;
+    m_wantedSteps = 0;
+    const std::uint64_t tag = request.tag;
+    post(
+        CommandTag::Reply, [this, request](const std::stop_token &stop) { replyNow(request, stop); },
+        [this, tag] { tell([this, tag] { Q_EMIT m_host.replyFailed(tag, QString()); }); });
+}
+
+void EngineHost::Worker::run()
+{
+    post(CommandTag::Control, [this](const std::stop_token &) {
+        if (m_hasRun && !m_turnEnded && (m_state == EngineState::Paused || m_state == EngineState::Idle))
+            setState(EngineState::Running);
+    });
+}
+
+void EngineHost::Worker::pause()
+{
+    post(CommandTag::Control, [this](const std::stop_token &) {
+        if (m_state == EngineState::Running)
+            setState(EngineState::Paused);
+    });
+}
+
+void EngineHost::Worker::step()
+{
+    // Counted rather than queued: three presses are three tokens, though a newer command replaces an older
+    // one.
+    ++m_wantedSteps;
+    post(CommandTag::Control, [this](const std::stop_token &stop) {
+        const std::uint32_t wanted = m_wantedSteps.exchange(0);
+        if (m_state == EngineState::Running)
+            setState(EngineState::Paused);
+        const bool ready = m_state == EngineState::Paused || m_state == EngineState::Idle;
+        for (std::uint32_t i = 0; i < wanted && ready && m_hasRun && !m_turnEnded && !stop.stop_requested();
+             ++i) {
+            if (m_state == EngineState::Idle)
+                setState(EngineState::Paused);
+            stepNow(std::nullopt, stop);
+        }
+    });
+}
+
+void EngineHost::Worker::stop()
+{
+    m_endWanted = true;
+    m_wantedSteps = 0;
+    m_queue.cancelWork();
+    post(CommandTag::Control, [this](const std::stop_token &) {
+        m_endWanted = false;
+        if (m_state == EngineState::Running || m_state == EngineState::Paused)
+            endRun(EndReason::Cancelled);
+    });
+}
+
+void EngineHost::Worker::force(StepIndex step, TokenId token)
+{
+    post(CommandTag::Force,
+         [this, step, token](const std::stop_token &stop) { forceNow(step, token, stop); });
+}
+
+void EngineHost::Worker::setSampler(std::shared_ptr<const SamplerSettings> settings)
+{
+    post(CommandTag::Sampler, [this, settings](const std::stop_token &) { m_sampler = settings; });
+}
+
+// ---- the engine thread -------------------------------------------------------------------------
+
+void EngineHost::Worker::loop()
+{
+    while (!m_queue.isClosed()) {
+        const bool running = m_state == EngineState::Running;
+        auto command = m_queue.next(running ? CommandQueue::Wait::No : CommandQueue::Wait::Yes);
+        if (command) {
+            command->work(command->stop.get_token());
+            m_queue.finished();
+        } else if (running) {
+            stepNow(std::nullopt, {});
+        }
+    }
+    m_session.reset(); // on the thread that made it
+}
+
+void EngineHost::Worker::beginWork(EngineState state)
+{
+    m_progress.start(0);
+    m_workBeganNs.store(nowNs(), std::memory_order_relaxed);
+    setState(state);
+}
+
+void EngineHost::Worker::loadNow(const std::filesystem::path &path, const SessionSettings &settings,
+                                 const std::stop_token &stop)
+{
+    if (m_state == EngineState::Running || m_state == EngineState::Paused)
+        endRun(EndReason::Cancelled);
+    const EngineState before = m_state;
+    beginWork(EngineState::Loading);
+    const auto fail = [&](const Error &error) {
+        setState(before);
+        const QString name = QString::fromStdString(path.string());
+        const QString message = error.code == ErrorCode::Cancelled ? QString() : text(error);
+        tell([this, name, message] { Q_EMIT m_host.modelFailed(name, message); });
+    };
+    auto loaded = loadModel(path, &m_progress, stop);
+    if (!loaded)
+        return fail(loaded.error());
+    auto session = Session::create(*loaded, settings, &m_progress, stop);
+    if (!session)
+        return fail(session.error());
+    m_session = std::move(*session);
+    m_hasRun = false;
+    m_turnEnded = false;
+    mailbox.clear(); // what the old model's last run left
+    tell([this] { m_host.m_modelIsNew = true; });
+    setState(EngineState::Idle);
+}
+
+std::shared_ptr<const SamplerSettings>
+EngineHost::Worker::withRunSeed(std::shared_ptr<const SamplerSettings> settings) const
+{
+    if (!m_runSeed || settings->seed == *m_runSeed)
+        return settings;
+    auto seeded = std::make_shared<SamplerSettings>(*settings);
+    seeded->seed = *m_runSeed;
+    return seeded;
+}
+
+void EngineHost::Worker::replyNow(const ReplyRequest &request, const std::stop_token &stop)
+{
+    const std::uint64_t tag = request.tag;
+    const auto fail = [&](const QString &message) {
+        setState(m_session ? EngineState::Idle : EngineState::NoModel);
+        tell([this, tag, message] { Q_EMIT m_host.replyFailed(tag, message); });
+    };
+    if (!m_session)
+        return fail(QStringLiteral("no model is open"));
+    if (m_state == EngineState::Running || m_state == EngineState::Paused)
+        endRun(EndReason::Cancelled);
+
+    beginWork(EngineState::Prefilling);
+    m_hasRun = false;
+    const auto began = std::chrono::steady_clock::now();
+    const auto prompt = chatPrompt(m_session->model(), toJson(request.messages));
+    if (!prompt)
+        return fail(text(prompt.error()));
+    const double tokenizeMs =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+
+    m_sampler = request.sampler;
+    m_runSeed = request.seed;
+    const std::uint64_t seed = request.seed.value_or(request.sampler->seed);
+    auto record = m_session->prefill(prompt->ids(), seed, &m_progress, stop);
+    if (!record)
+        return fail(record.error().code == ErrorCode::Cancelled ? QString() : text(record.error()));
+    record->tag = tag;
+    record->tokenizeMs = tokenizeMs;
+    record->promptText = std::make_shared<PromptTokens>(*prompt);
+    mailbox.post(*record);
+    m_hasRun = true;
+    m_turnEnded = false;
+    m_maxTokens = request.maxTokens;
+    m_ignoreEndOfTurn = request.ignoreEndOfTurn;
+    if (m_endWanted)
+        return endRun(EndReason::Cancelled);
+    setState(request.startPaused ? EngineState::Paused : EngineState::Running);
+}
+
+void EngineHost::Worker::forceNow(StepIndex step, TokenId token, const std::stop_token &stop)
+{
+    if (!m_session || !m_hasRun || step.value() > m_session->steps())
+        return;
+    const bool running = m_state == EngineState::Running;
+    if (const Status rewound = m_session->rewind(step); !rewound) {
+        const QString message = text(rewound.error());
+        tell([this, message] { Q_EMIT m_host.failed(message); });
+        return;
+    }
+    mailbox.post(RunTruncated{m_session->run(), step});
+    m_turnEnded = false;
+    setState(running ? EngineState::Running : EngineState::Paused);
+    stepNow(token, stop);
+}
+
+void EngineHost::Worker::stepNow(std::optional<TokenId> forced, const std::stop_token &stop)
+{
+    StepRequest request;
+    request.settings = withRunSeed(m_sampler);
+    request.force = forced;
+    request.stop = stop;
+    auto record = m_session->step(request);
+    if (!record) {
+        if (record.error().code == ErrorCode::ContextFull)
+            return endRun(EndReason::Context);
+        if (record.error().code == ErrorCode::Cancelled)
+            return endRun(EndReason::Cancelled);
+        const QString message = text(record.error());
+        endRun(EndReason::Cancelled);
+        tell([this, message] { Q_EMIT m_host.failed(message); });
+        return;
+    }
+    const bool endsTurn = record->endsTurn && !m_ignoreEndOfTurn;
+    mailbox.post(std::move(*record));
+    if (endsTurn) {
+        m_turnEnded = true;
+        endRun(EndReason::Stop);
+    } else if (m_maxTokens > 0 && m_session->steps() == m_maxTokens) {
+        // Only at the very token: who goes on after that wants to.
+        endRun(EndReason::Length);
+    }
+}
+
+void EngineHost::Worker::endRun(EndReason reason)
+{
+    mailbox.post(RunEnded{m_session->run(), reason});
+    setState(EngineState::Idle);
+}
+
+void EngineHost::Worker::setState(EngineState state)
+{
+    m_state = state;
+    publish();
+}
+
+void EngineHost::Worker::publish()
+{
+    EngineStatus status;
+    status.state = m_state;
+    std::shared_ptr<LogitStore> logits;
+    if (m_session) {
+        status.model = m_session->sharedModel();
+        status.session = m_session->settings();
+        status.plan = m_session->plan();
+        status.kvShape = m_session->cache().shape();
+        const Backend &backend = m_session->backend();
+        status.device = QString::fromStdString(backend.name() + " " + backend.isa());
+        status.threads = backend.threads();
+        status.run = m_session->run();
+        status.steps = m_session->steps();
+        status.canContinue = m_hasRun && !m_turnEnded;
+        logits = m_session->logits();
+    }
+    tell([this, status, logits] { m_host.accept(status, logits); });
+}
+
+} // namespace tokenloupe
