@@ -6,14 +6,14 @@
 
 namespace tokenloupe {
 
-// How numbers are written everywhere: at most four significant digits, thin spaces between thousands, units after
-// a no-break space where asked for.
+// How numbers are written everywhere: at most four significant digits, thin spaces between thousands, units
+// after a no-break space where asked for.
 
-QString formatCount(std::uint64_t value);         ///< "49,152" with the looks' separator
-QString formatBytes(std::uint64_t bytes);         ///< "2.00 MiB", "22.5 KiB"
-QString formatMebibytes(std::uint64_t bytes);     ///< "92.1" (unit in the heading)
-QString formatMilliseconds(double ms);            ///< "10.4 ms"
-QString formatPercent(double share);              ///< 0.376 -> "37.6" (no sign)
+QString formatCount(std::uint64_t value);     ///< "49,152" with the looks' separator
+QString formatBytes(std::uint64_t bytes);     ///< "2.00 MiB", "22.5 KiB"
+QString formatMebibytes(std::uint64_t bytes); ///< "92.1" (unit in the heading)
+QString formatMilliseconds(double ms);        ///< "10.4 ms"
+QString formatPercent(double share);          ///< 0.376 -> "37.6" (no sign)
 QString formatSignificant(double value, int digits = 4);
 QString formatRate(double perSecond, const QString &unit); ///< "96.4 tok/s"
 

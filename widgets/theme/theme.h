@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/result.h"
 #include "engine/sampling/samplersettings.h"
 
 #include <QColor>
@@ -23,9 +24,12 @@ struct ThemeColors
     QColor surprise;                     ///< tint at its strongest (8 bits)
     QColor probability;                  ///< tint for probability colouring
     QColor warning, error, ok;
-    QColor stages[6]; ///< by StageFamily: raw, penalties, k-like, mass-like, temperature, draw
+    QColor mutedOnTint;   ///< muted text on the window, on chips and on the soft accent
+    QColor stages[6];     ///< by StageFamily: raw, penalties, k-like, mass-like, temperature, draw
+    QColor stageTexts[6]; ///< the same hues, dark or light enough to be read as text
 
     QColor stage(StageFamily family) const { return stages[static_cast<int>(family)]; }
+    QColor stageText(StageFamily family) const { return stageTexts[static_cast<int>(family)]; }
 };
 
 /// The application's look: palette, fonts, style. One object for the process, on the GUI thread. A switch is
@@ -55,14 +59,26 @@ public:
 Q_SIGNALS:
     void changed();
 
+protected:
+    bool eventFilter(QObject *watched, QEvent *event) override;
+
 private:
     Theme();
     void apply();
+    bool desktopIsDark() const;
 
     ThemeMode m_mode = ThemeMode::System;
     bool m_dark = false;
+    bool m_installed = false;
+    bool m_paletteWasDark = false; ///< of the desktop's own palette, before ours replaced it
+    bool m_applying = false;
+    double m_scale = 1.0; ///< system font's size over 13 px
+    QString m_family, m_monoFamily;
     ThemeColors m_colors;
 };
+
+/// The colours of both themes from the text of a themes file. An error names the theme and the field.
+Result<ThemeColors> readThemeColors(const QByteArray &json, const QString &theme);
 
 /// `base` with `tint` over it at `strength` in [0, 1], as an opaque colour.
 QColor blended(const QColor &base, const QColor &tint, double strength);
