@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cpu/cpukernels.h"
+
+// One function for each file that is compiled with options of its own. Calling one only returns a table;
+// whether the machine can run what is in it is for cpuKernelsFor() to find out.
+
+namespace tokenloupe {
+
+const CpuKernels &portableKernels();
+const CpuKernels &avx2Kernels();   ///< only where the build is for x86-64
+const CpuKernels &avx512Kernels(); ///< only where the build is for x86-64
+
+} // namespace tokenloupe

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cpu/cpukernels.h"
+#include "kernels/cpu/weightformats.h"
+
+// Matrix products over the Vector type V. Whatever the shape of the call, a sum is made of the same
+// operations in the same order: lane = column mod 16, columns rising, one multiply-add each, then the fixed
+// tree.
+
+namespace tokenloupe::kernel {
+
+/// Columns of a tile of weights that is unpacked at a time; with tileRows of them it fits in the first-level
+/// cache.
+constexpr int tileColumns = 768;
+/// Tokens that one unpacked tile serves before the next is unpacked.
+constexpr int tileBatch = 96;
+
+/// `count` values of a row from column `begin` (a multiple of 32) as float32: sixteen go to out, the next
+/// sixteen to out + step, and so on; the last are filled up with zeros.
+template <class V, template <class> class Format>
+struct PlainUnpack
+{
+    static void run(const std::byte *row, std::int64_t begin, int count, float *out, int step)
+    {
+        const std::byte *p = row + begin * Format<V>::valueBytes;
+        int c = 0;
+        for (; c + 16 <= count; c += 16, out += step)
+            V::store(out, Format<V>::read(p + c * Format<V>::valueBytes));
+        if (c < count)
+            V::store(out, Format<V>::readPart(p + c * Format<V>::valueBytes, count - c));
+    }
+    static std::int64_t rowBytes(std::int64_t columns) { return columns * Format<V>::valueBytes; }
+};
+
+template <class V, template <class> class Format>
+struct QuantUnpack
+{
+    using Block = typename Format<V>::Block;
+    static void run(const std::byte *row, std::int64_t begin, int count, float *out, int step)
+    {
+        const std::byte *p = row + begin / quantBlockValues * std::int64_t(sizeof(Block));
+        const int blocks = count / quantBlockValues;
+        alignas(64) float scales[scaleBatch * Format<V>::scaleCount];
+        for (int b = 0; b < blocks; ++b, p += sizeof(Block), out += 2 * step) {
+            const int inBatch = b % scaleBatch;
+            if (inBatch == 0)
+                readScales<V, Format<V>>(p, blocks - b < scaleBatch ? blocks - b : scaleBatch, scales);
+            typename V::Reg low;
+            typename V::Reg high;
+            Format<V>::read(p, scales + inBatch * Format<V>::scaleCount, low, high);
+            V::store(out, low);
+            V::store(out + step, high);
+        }
+    }
+    static std::int64_t rowBytes(std::int64_t columns)
+    {
+        return columns / quantBlockValues * std::int64_t(sizeof(Block));
+    }
+};
+
+/// Sums of `count` accumulators.
+template <class V, int count>
+void sumAll(const typename V::Reg *sums, float *out)
+{
+    constexpr int fours = count / 4 * 4;
+    for (int i = 0; i < fours; i += 4)
+        V::sumFour(sums + i, out + i);
+    for (int i = fours; i < count; ++i)
+        out[i] = V::sum(sums[i]);
+}
+
+/// y[0 … rows) = W · x for one token, `rows` rows side by side so that their chains of additions overlap.
+template <class V, template <class> class Format, int rows>
+struct PlainDecode
+{
+    static void run(const std::byte *w, std::int64_t rowBytes, const float *x, std::int64_t columns, float *y)
+    {
+        using F = Format<V>;
+        typename V::Reg sums[rows];
+        for (int r = 0; r < rows; ++r)
+            sums[r] = V::zero();
+        std::int64_t c = 0;
+        for (; c + 16 <= columns; c += 16) {
+            const typename V::Reg xs = V::load(x + c);
+            for (int r = 0; r < rows; ++r)
+                sums[r] = V::multiplyAdd(F::read(w + r * rowBytes + c * F::valueBytes), xs, sums[r]);
+        }
+        if (const int rest = int(columns - c); rest > 0) {
+            const typename V::Reg xs = V::loadPart(x + c, rest);
+            for (int r = 0; r < rows; ++r)
+                sums[r] =
+                    V::multiplyAdd(F::readPart(w + r * rowBytes + c * F::valueBytes, rest), xs, sums[r]);
+        }
+        sumAll<V, rows>(sums, y);
+    }
+};
+
+template <class V, template <class> class Format, int rows>
+struct QuantDecode
+{
+    static void run(const std::byte *w, std::int64_t rowBytes, const float *x, std::int64_t columns, float *y)
+    {
+        using F = Format<V>;
+        constexpr int blockBytes = int(sizeof(typename F::Block));
+        typename V::Reg sums[rows];
+        for (int r = 0; r < rows; ++r)
+            sums[r] = V::zero();
+        alignas(64) float scales[rows][scaleBatch * F::scaleCount];
+        const std::int64_t blocks = columns / quantBlockValues;
+        for (std::int64_t first = 0; first < blocks; first += scaleBatch) {
+            const int count = blocks - first < scaleBatch ? int(blocks - first) : scaleBatch;
+            const std::byte *batch = w + first * blockBytes;
+            for (int r = 0; r < rows; ++r)
+                readScales<V, F>(batch + r * rowBytes, count, scales[r]);
+            const float *xs = x + first * quantBlockValues;
+            for (int b = 0; b < count; ++b, xs += quantBlockValues) {
+                const typename V::Reg xLow = V::load(xs);
+                const typename V::Reg xHigh = V::load(xs + 16);
+                for (int r = 0; r < rows; ++r) {
+                    typename V::Reg low;
+                    typename V::Reg high;
+                    F::read(batch + r * rowBytes + b * blockBytes, scales[r] + b * F::scaleCount, low, high);
+                    sums[r] = V::multiplyAdd(low, xLow, sums[r]);
+                    sums[r] = V::multiplyAdd(high, xHigh, sums[r]);
+                }
+            }
+        }
+        sumAll<V, rows>(sums, y);
+    }
+};
+
+/// sums[t][r] += tile · x for tileRows rows and `tokens` tokens; `tile` holds sixteen columns of each row in
+/// turn.
+template <class V, int tokens>
+void multiplyTile(const float *tile, const float *x, std::int64_t xStride, int columns, float *sums)
+{
+    constexpr int rows = V::tileRows;
+    typename V::Reg acc[tokens][rows];
+    for (int t = 0; t < tokens; ++t) {
+        for (int r = 0; r < rows; ++r)
+            acc[t][r] = V::load(sums + (t * rows + r) * 16);
+    }
+    int c = 0;
+    for (; c + 16 <= columns; c += 16, tile += 16 * rows) {
+        typename V::Reg xs[tokens];
+        for (int t = 0; t < tokens; ++t)
+            xs[t] = V::load(x + t * xStride + c);
+        for (int r = 0; r < rows; ++r) {
+            const typename V::Reg w = V::load(tile + 16 * r);
+            for (int t = 0; t < tokens; ++t)
+                acc[t][r] = V::multiplyAdd(w, xs[t], acc[t][r]);
+        }
+    }
+    if (c < columns) {
+        for (int t = 0; t < tokens; ++t) {
+            const typename V::Reg xs = V::loadPart(x + t * xStride + c, columns - c);
+            for (int r = 0; r < rows; ++r)
+                acc[t][r] = V::multiplyAdd(V::load(tile + 16 * r), xs, acc[t][r]);
+        }
+    }
+    for (int t = 0; t < tokens; ++t) {
+        for (int r = 0; r < rows; ++r)
+            V::store(sums + (t * rows + r) * 16, acc[t][r]);
+    }
+}
+
+template <class V>
+void multiplyTileTokens(const float *tile, const float *x, std::int64_t xStride, int tokens, int columns,
+                        float *sums)
+{
+    constexpr int step = V::tileTokens;
+    int t = 0;
+    for (; t + step <= tokens; t += step)
+        multiplyTile<V, step>(tile, x + t * xStride, xStride, columns, sums + t * V::tileRows * 16);
+    for (; t < tokens; ++t)
+        multiplyTile<V, 1>(tile, x + t * xStride, xStride, columns, sums + t * V::tileRows * 16);
+}
+
+template <class V, template <template <class> class, int> class Decode, template <class> class Format,
+          class Unpacker>
+struct Matmul
+{
+    static void run(const WeightMatrix &w, const float *x, std::int64_t xStride, std::int64_t tokens,
+                    float *y, std::int64_t yStride, std::int64_t rowBegin, std::int64_t rowEnd)
+    {
+        if (tokens == 1)
+            decode(w, x, y, rowBegin, rowEnd);
+        else if (tokens > 1)
+            prefill(w, x, xStride, tokens, y, yStride, rowBegin, rowEnd);
+    }
+
+private:
+    static void decode(const WeightMatrix &w, const float *x, float *y, std::int64_t rowBegin,
+                       std::int64_t rowEnd)
+    {
+        const std::int64_t rowBytes = Unpacker::rowBytes(w.columns);
+        std::int64_t r = rowBegin;
+        for (; r + V::decodeRows <= rowEnd; r += V::decodeRows)
+            Decode<Format, V::decodeRows>::run(w.data + r * rowBytes, rowBytes, x, w.columns, y + r);
+        for (; r < rowEnd; ++r)
+            Decode<Format, 1>::run(w.data + r * rowBytes, rowBytes, x, w.columns, y + r);
+    }
+
+    static void prefill(const WeightMatrix &w, const float *x, std::int64_t xStride, std::int64_t tokens,
+                        float *y, std::int64_t yStride, std::int64_t rowBegin, std::int64_t rowEnd)
+    {
+        constexpr int rows = V::tileRows;
+        alignas(64) float tile[tileColumns * rows];
+        alignas(64) float sums[tileBatch * rows * 16];
+        const std::int64_t rowBytes = Unpacker::rowBytes(w.columns);
+        for (std::int64_t t = 0; t < tokens; t += tileBatch) {
+            const int batch = tokens - t < tileBatch ? int(tokens - t) : tileBatch;
+            for (std::int64_t r = rowBegin; r < rowEnd; r += rows) {
+                const int used = rowEnd - r < rows ? int(rowEnd - r) : rows;
+                std::memset(sums, 0, std::size_t(batch) * rows * 16 * sizeof(float));
+                if (used < rows)
+                    std::memset(tile, 0, sizeof tile); // rows that do not exist: summed, not written
+                for (std::int64_t c = 0; c < w.columns; c += tileColumns) {
+                    const int columns = w.columns - c < tileColumns ? int(w.columns - c) : tileColumns;
+                    for (int i = 0; i < used; ++i)
+                        Unpacker::run(w.data + (r + i) * rowBytes, c, columns, tile + 16 * i, 16 * rows);
+                    multiplyTileTokens<V>(tile, x + t * xStride + c, xStride, batch, columns, sums);
+                }
+                for (int i = 0; i < batch; ++i)
+                    writeSums(sums + i * rows * 16, used, y + (t + i) * yStride + r);
+            }
+        }
+    }
+
+    static void writeSums(const float *sums, int used, float *y)
+    {
+        constexpr int rows = V::tileRows;
+        typename V::Reg loaded[rows];
+        for (int r = 0; r < rows; ++r)
+            loaded[r] = V::load(sums + 16 * r);
+        if (used == rows) {
+            sumAll<V, rows>(loaded, y);
+            return;
+        }
+        float out[rows];
+        sumAll<V, rows>(loaded, out);
+        std::memcpy(y, out, std::size_t(used) * sizeof(float));
+    }
+};
+
+/// Calls `visit` with what computes type `type`, if anything does.
+template <class V, class Visitor>
+void withFormat(TensorType type, Visitor visit)
+{
+    switch (type) {
+    case TensorType::F32:
+        return visit.template plain<PlainF32>();
+    case TensorType::F16:
+        return visit.template plain<PlainF16>();
+    case TensorType::BF16:
+        return visit.template plain<PlainBF16>();
+    case TensorType::Q4_0:
+        return visit.template quant<QuantQ4_0>();
+    case TensorType::Q4_1:
+        return visit.template quant<QuantQ4_1>();
+    case TensorType::Q5_0:
+        return visit.template quant<QuantQ5_0>();
+    case TensorType::Q5_1:
+        return visit.template quant<QuantQ5_1>();
+    case TensorType::Q8_0:
+        return visit.template quant<QuantQ8_0>();
+    default:
+        return; // note: the backend refuses what is not computable (TensorTypeTraits) before it comes here
+    }
+}
+
+template <class V>
+struct MatmulVisitor
+{
+    template <template <class> class Format, int rows>
+    using DecodePlain = PlainDecode<V, Format, rows>;
+    template <template <class> class Format, int rows>
+    using DecodeQuant = QuantDecode<V, Format, rows>;
+
+    const WeightMatrix &w;
+    const float *x;
+    std::int64_t xStride;
+    std::int64_t tokens;
+    float *y;
+    std::int64_t yStride;
+    std::int64_t rowBegin;
+    std::int64_t rowEnd;
+
+    template <template <class> class Format>
+    void plain() const
+    {
+        Matmul<V, DecodePlain, Format, PlainUnpack<V, Format>>::run(w, x, xStride, tokens, y, yStride,
+                                                                    rowBegin, rowEnd);
+    }
+    template <template <class> class Format>
+    void quant() const
+    {
+        Matmul<V, DecodeQuant, Format, QuantUnpack<V, Format>>::run(w, x, xStride, tokens, y, yStride,
+                                                                    rowBegin, rowEnd);
+    }
+};
+
+template <class V>
+void matmul(const WeightMatrix &w, const float *x, std::int64_t xStride, std::int64_t tokens, float *y,
+            std::int64_t yStride, std::int64_t rowBegin, std::int64_t rowEnd)
+{
+    withFormat<V>(w.type, MatmulVisitor<V>{w, x, xStride, tokens, y, yStride, rowBegin, rowEnd});
+}
+
+template <class V>
+struct RowVisitor
+{
+    const WeightMatrix &w;
+    std::int64_t row;
+    float *out;
+
+    template <template <class> class Format>
+    void plain() const
+    {
+        using F = Format<V>;
+        const std::byte *p = w.data + row * w.columns * F::valueBytes;
+        std::int64_t c = 0;
+        for (; c + 16 <= w.columns; c += 16)
+            V::store(out + c, F::read(p + c * F::valueBytes));
+        if (c < w.columns)
+            V::storePart(out + c, F::readPart(p + c * F::valueBytes, int(w.columns - c)), int(w.columns - c));
+    }
+    template <template <class> class Format>
+    void quant() const
+    {
+        using Unpacker = QuantUnpack<V, Format>;
+        Unpacker::run(w.data + row * Unpacker::rowBytes(w.columns), 0, int(w.columns), out, 16);
+    }
+};
+
+template <class V>
+void dequantizeRow(const WeightMatrix &w, std::int64_t row, float *out)
+{
+    withFormat<V>(w.type, RowVisitor<V>{w, row, out});
+}
+
+} // namespace tokenloupe::kernel
