@@ -20,8 +20,8 @@ namespace tokenloupe {
 
 enum class GgufType : std::uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
 
-/// An array value: element type, count and the raw bytes in the mapping (already checked to lie within it and,
-/// for strings, to hold `count` well-formed lengths).
+/// An array value: element type, count and the raw bytes in the mapping (already checked to lie within it
+/// and, for strings, to hold `count` well-formed lengths).
 struct GgufArray
 {
     GgufType type = GgufType::U8;
