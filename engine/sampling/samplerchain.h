@@ -21,8 +21,8 @@ struct SamplingContext
 struct DrawResult
 {
     TokenId token;
-    double u = 0.0;             ///< the draw, in [0, 1)
-    double probability = 0.0;   ///< of `token` at the draw
+    double u = 0.0;           ///< the draw, in [0, 1)
+    double probability = 0.0; ///< of `token` at the draw
     std::uint32_t survivors = 0;
 };
 
@@ -33,7 +33,8 @@ public:
     virtual ~ChainRecorder() = default;
     virtual void begin(std::span<const float> logits) = 0;
     /// After the stage; `microseconds` is the stage's own time. Called for active stages only.
-    virtual void afterStage(const StageSettings &stage, const Candidates &candidates, double microseconds) = 0;
+    virtual void afterStage(const StageSettings &stage, const Candidates &candidates,
+                            double microseconds) = 0;
     /// Before the draw: survivors in the order in which the draw walks them (descending logit), and their
     /// probabilities.
     virtual void beforeDraw(const Candidates &candidates, std::span<const double> probabilities) = 0;

@@ -5,25 +5,33 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 namespace tokenloupe {
 
-/// Raw logits of steps, float32, (vocabulary) each. Keeps the newest in memory up to a byte budget; older rows go
-/// to an unlinked temporary file that is memory-mapped; when that fails (disk full) they are dropped and
-/// counted. Thread-safe: the engine thread puts, views get.
+/// Where rows go that no longer fit into memory.
+struct SpillSettings
+{
+    std::filesystem::path directory; ///< empty: $TMPDIR, else /var/tmp (on disk), else /tmp
+    std::uint64_t maximumBytes = std::uint64_t(4) << 30;
+};
+
+/// Raw logits of steps, float32, (vocabulary) each. Keeps the newest in memory up to a byte budget; older
+/// rows go to an unlinked temporary file; when that fails (no folder for it, disk full, maximum reached) they
+/// are dropped and counted. Thread-safe: the engine thread puts, views get.
 class LogitStore
 {
 public:
     using Row = std::shared_ptr<const std::vector<float>>;
 
-    explicit LogitStore(std::uint64_t memoryBudgetBytes);
+    explicit LogitStore(std::uint64_t memoryBudgetBytes, SpillSettings spill = {});
     ~LogitStore();
+    LogitStore(const LogitStore &) = delete;
+    LogitStore &operator=(const LogitStore &) = delete;
 
+    /// A row that is already there is replaced.
     void put(StepRef step, std::span<const float> logits);
     /// The row, read back from the file if need be; nullptr when it was dropped or never stored.
     Row get(StepRef step) const;
@@ -33,7 +41,7 @@ public:
 
     std::uint64_t memoryBytes() const;
     std::uint64_t spilledBytes() const;
-    std::uint64_t droppedRows() const;
+    std::uint64_t droppedRows() const; ///< since the store was made
 
 private:
     struct Impl;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/sampling/candidates.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tokenloupe {
+
+/// Passes over the logits of the whole vocabulary. All but findFlaw() expect logits without NaN.
+
+/// The order in which lists are sorted and the draw walks: larger logits first, equal ones by rising id.
+inline bool comesBefore(const Candidate &a, const Candidate &b)
+{
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+enum class LogitFlaw { None, NotANumber, PositiveInfinity };
+/// The worst that the logits hold: +inf, else NaN, else nothing. -inf is no flaw: it bans a token.
+LogitFlaw findFlaw(std::span<const float> logits);
+
+/// The `count` first in the order of comesBefore(), sorted. Keeps a short list and a rising threshold, so
+/// that most of the vocabulary costs one comparison.
+std::vector<Candidate> selectTop(std::span<const float> logits, std::size_t count);
+/// The same over a list.
+std::vector<Candidate> selectTop(std::vector<Candidate> items, std::size_t count);
+
+/// Those with logit ≥ threshold, by rising id.
+std::vector<Candidate> selectAtLeast(std::span<const float> logits, double threshold);
+
+/// Lowest id with exactly this logit; logits.size() when there is none.
+std::size_t firstEqual(std::span<const float> logits, float value);
+std::size_t countGreater(std::span<const float> logits, float value);
+std::size_t countEqual(std::span<const float> logits, float value);
+
+/// out[i] = logits[i] / divisor. `out` may be the same memory.
+void divideAll(std::span<const float> logits, float divisor, std::span<float> out);
+
+} // namespace tokenloupe

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/trace/logitstore.h"
+
+#include "engine/trace/spillfile.h"
+
+#include <list>
+#include <map>
+#include <mutex>
+
+namespace tokenloupe {
+
+struct LogitStore::Impl
+{
+    struct Entry
+    {
+        Row row;                          ///< null once it is in the file
+        SpillFile::Extent extent;         ///< when row is null
+        std::list<StepRef>::iterator age; ///< place in `inMemory` when row is not null
+    };
+    using Entries = std::map<StepRef, Entry>;
+
+    Impl(std::uint64_t budgetBytes, SpillSettings spill)
+        : budget(budgetBytes)
+        , file(std::move(spill))
+    {}
+
+    static std::uint64_t bytesOf(const Row &row) { return row->size() * sizeof(float); }
+
+    Entries::iterator forget(Entries::iterator entry)
+    {
+        if (entry->second.row) {
+            memory -= bytesOf(entry->second.row);
+            inMemory.erase(entry->second.age);
+        } else {
+            file.release(entry->second.extent);
+        }
+        return entries.erase(entry);
+    }
+
+    void spillOldest()
+    {
+        const auto entry = entries.find(inMemory.front());
+        Result<SpillFile::Extent> extent = file.write(*entry->second.row);
+        if (!extent) {
+            forget(entry);
+            ++dropped;
+            return;
+        }
+        memory -= bytesOf(entry->second.row);
+        inMemory.pop_front();
+        entry->second.row = nullptr;
+        entry->second.extent = *extent;
+    }
+
+    const std::uint64_t budget; ///< bytes
+    mutable std::mutex mutex;   ///< guards everything below
+    Entries entries;
+    std::list<StepRef> inMemory; ///< oldest first
+    std::uint64_t memory = 0;    ///< bytes
+    std::uint64_t dropped = 0;
+    SpillFile file;
+};
+
+LogitStore::LogitStore(std::uint64_t memoryBudgetBytes, SpillSettings spill)
+    : m_impl(std::make_unique<Impl>(memoryBudgetBytes, std::move(spill)))
+{}
+
+LogitStore::~LogitStore() = default;
+
+void LogitStore::put(StepRef step, std::span<const float> logits)
+{
+    if (!step.isValid() || logits.empty())
+        return;
+    auto row = std::make_shared<const std::vector<float>>(logits.begin(), logits.end());
+
+    const std::lock_guard lock(m_impl->mutex);
+    if (const auto old = m_impl->entries.find(step); old != m_impl->entries.end())
+        m_impl->forget(old);
+    m_impl->memory += Impl::bytesOf(row);
+    const auto age = m_impl->inMemory.insert(m_impl->inMemory.end(), step);
+    m_impl->entries.emplace(step, Impl::Entry{std::move(row), {}, age});
+    while (m_impl->memory > m_impl->budget)
+        m_impl->spillOldest();
+}
+
+LogitStore::Row LogitStore::get(StepRef step) const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    const auto entry = m_impl->entries.find(step);
+    if (entry == m_impl->entries.end())
+        return nullptr;
+    if (entry->second.row)
+        return entry->second.row;
+    auto row = std::make_shared<std::vector<float>>(entry->second.extent.bytes / sizeof(float));
+    if (!m_impl->file.read(entry->second.extent, *row))
+        return nullptr;
+    return row;
+}
+
+void LogitStore::truncate(RunId run, StepIndex from)
+{
+    const std::lock_guard lock(m_impl->mutex);
+    auto entry = m_impl->entries.lower_bound(StepRef{run, from});
+    while (entry != m_impl->entries.end() && entry->first.run == run)
+        entry = m_impl->forget(entry);
+}
+
+void LogitStore::erase(RunId run)
+{
+    truncate(run, StepIndex(0));
+}
+
+std::uint64_t LogitStore::memoryBytes() const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return m_impl->memory;
+}
+
+std::uint64_t LogitStore::spilledBytes() const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return m_impl->file.usedBytes();
+}
+
+std::uint64_t LogitStore::droppedRows() const
+{
+    const std::lock_guard lock(m_impl->mutex);
+    return m_impl->dropped;
+}
+
+} // namespace tokenloupe
