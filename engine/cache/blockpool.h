@@ -33,9 +33,10 @@ struct KvShape
     std::uint64_t blockBytes() const { return bytesPerToken() * blockTokens; }
 };
 
-/// Fixed number of equal blocks. A block holds, for every layer, K then V of blockTokens tokens, each laid out
-/// (kvHead, slot, headSize), so that one head's keys of a block are contiguous. Memory is reserved at once but
-/// becomes resident only as blocks are written (anonymous mapping). Not thread-safe; the engine thread's.
+/// Fixed number of equal blocks. A block holds, for every layer, K then V of blockTokens tokens, each laid
+/// out (kvHead, slot, headSize), so that one head's keys of a block are contiguous. Memory is reserved at
+/// once but becomes resident only as blocks are written (anonymous mapping). Not thread-safe; the engine
+/// thread's.
 class BlockPool
 {
 public:

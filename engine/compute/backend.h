@@ -40,7 +40,7 @@ struct RopeParams
 {
     RotaryStyle style = RotaryStyle::Interleaved;
     std::uint32_t headSize = 0;
-    std::uint32_t rotated = 0;            ///< values of each head that turn
+    std::uint32_t rotated = 0;                 ///< values of each head that turn
     std::span<const float> inverseFrequencies; ///< rotated / 2 entries: angle = position · this
 };
 
@@ -56,15 +56,16 @@ struct AttentionParams
 {
     LayerIndex layer;
     std::uint32_t heads = 0;
-    std::uint32_t firstPosition = 0; ///< of the first row of q; causal: row r sees positions ≤ firstPosition + r
-    float scale = 1.0F;              ///< of q·k
+    std::uint32_t firstPosition =
+        0;              ///< of the first row of q; causal: row r sees positions ≤ firstPosition + r
+    float scale = 1.0F; ///< of q·k
     std::optional<std::uint32_t> window;
     /// When given: (rows × heads × (firstPosition + rows)) softmax weights are written too.
     float *weights = nullptr;
 };
 
-/// A device that runs the coarse operations of a forward pass. Calls are in order; synchronize() waits for all.
-/// Used by the engine thread only; the backend has threads of its own.
+/// A device that runs the coarse operations of a forward pass. Calls are in order; synchronize() waits for
+/// all. Used by the engine thread only; the backend has threads of its own.
 class Backend
 {
 public:
@@ -76,21 +77,24 @@ public:
 
     virtual Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) = 0;
     virtual Status copyToHost(const float *source, std::span<float> target) = 0;
+    /// Where the host can read backend memory in place after synchronize(); nullptr where it cannot.
+    virtual const float *hostView(const float *) const { return nullptr; }
     virtual Status synchronize() = 0;
 
     virtual Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) = 0;
     virtual Status rmsNorm(Activations input, const Weight &weight, float epsilon, Activations output) = 0;
     virtual Status multiply(Activations input, std::span<const Projection> projections) = 0;
     virtual Status rope(Activations values, std::uint32_t firstPosition, const RopeParams &params) = 0;
-    virtual Status storeKv(Activations keys, Activations values, LayerIndex layer, std::uint32_t firstPosition,
-                           KvCache &cache) = 0;
+    virtual Status storeKv(Activations keys, Activations values, LayerIndex layer,
+                           std::uint32_t firstPosition, KvCache &cache) = 0;
     virtual Status attend(Activations queries, const KvCache &cache, const AttentionParams &params,
                           Activations output) = 0;
     virtual Status siluMultiply(Activations gate, Activations up, Activations output) = 0;
     virtual Status add(Activations input, Activations target) = 0; ///< target += input
 };
 
-/// The CPU with `threads` threads (the caller's is one of them); 0: one for each core that this process may use.
+/// The CPU with `threads` threads (the caller's is one of them); 0: one for each core that this process may
+/// use.
 Result<std::shared_ptr<Backend>> makeCpuBackend(int threads);
 int usableCores();
 

@@ -20,10 +20,11 @@ struct RunMemorySettings
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
+    std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
 };
 
 enum class MemoryPart : std::uint8_t { Weights, KvCache, Activations, Logits, Trace, Runtime };
-std::string_view memoryPartName(MemoryPart part); ///< "kv_cache": the JSON name
+std::string_view memoryPartName(MemoryPart part);  ///< "kv_cache": the JSON name
 std::string_view memoryPartTitle(MemoryPart part); ///< "KV pool"
 
 struct MemoryItem
@@ -43,10 +44,13 @@ struct MemoryPlan
 };
 
 /// Overflow or absurd sizes give InvalidArgument, never a wrapped number.
-Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBytes, const RunMemorySettings &settings);
+Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBytes,
+                              const RunMemorySettings &settings);
 
-/// Floats of the forward pass's scratch for a batch: the transformer allocates exactly this.
-Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens, std::uint32_t contextTokens);
+/// Floats of the forward pass's scratch for a batch: the transformer allocates exactly this. The context only
+/// has to be possible: attention works in pieces, so nothing here grows with it.
+Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,
+                                       std::uint32_t contextTokens);
 
 /// Memory of this process as the kernel counts it.
 struct ProcessMemory

@@ -25,7 +25,8 @@ enum class TapPoint : std::uint8_t {
     Value,         ///< (kvHeads · headSize)
     QueryRotated,
     KeyRotated,
-    AttentionWeights, ///< (heads × positions up to and including this one): softmax of the scores
+    AttentionWeights, ///< (heads × positions up to the batch's last token): softmax of the scores, 0 where a
+                      ///< token does not see the position
     AttentionOutput,  ///< (heads · headSize), before the output projection
     AttentionResidual,
     FeedForwardNorm,
@@ -43,8 +44,10 @@ class ForwardTap
 public:
     virtual ~ForwardTap() = default;
     virtual bool wants(TapPoint point, LayerIndex layer) = 0;
-    /// One row for each token of the batch; `position` is the first token's. `layer` is invalid outside layers.
-    virtual void take(TapPoint point, LayerIndex layer, std::uint32_t position, std::span<const float> values) = 0;
+    /// One row for each token of the batch; `position` is the first token's. `layer` is invalid outside
+    /// layers.
+    virtual void take(TapPoint point, LayerIndex layer, std::uint32_t position,
+                      std::span<const float> values) = 0;
 };
 
 enum class LogitRows { Last, All };
@@ -64,8 +67,9 @@ class Transformer
 public:
     /// `maxBatch`: the most tokens of one forward call.
     static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const Model> model,
-                                                       std::shared_ptr<Backend> backend, std::uint32_t maxBatch,
-                                                       Progress *progress = nullptr, std::stop_token stop = {});
+                                                       std::shared_ptr<Backend> backend,
+                                                       std::uint32_t maxBatch, Progress *progress = nullptr,
+                                                       std::stop_token stop = {});
     ~Transformer();
 
     /// Appends to `cache` and returns logits: (vocabulary) for the last token, or (tokens × vocabulary).
@@ -79,6 +83,7 @@ public:
     Backend &backend();
 
 private:
+    friend class ForwardPass;
     struct State;
     explicit Transformer(std::unique_ptr<State> state);
     std::unique_ptr<State> m_state;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/compute/attentioncall.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tokenloupe {
+
+namespace {
+
+PositionRange intersection(PositionRange a, PositionRange b)
+{
+    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+} // namespace
+
+AttentionCall::AttentionCall(Activations queries, const KvCache &cache, const AttentionParams &params,
+                             Activations output, const CpuKernels &kernels)
+    : m_queries(queries)
+    , m_cache(cache)
+    , m_params(params)
+    , m_output(output)
+    , m_kernels(kernels)
+    , m_places(
+          attentionScratch(cache.shape().headSize, cache.shape().valueHeadSize, cache.shape().blockTokens))
+    , m_kvHeads(cache.shape().kvHeads[params.layer.value()])
+    , m_group(params.heads / m_kvHeads)
+{
+    cut(std::min(m_group, attentionLanes));
+}
+
+void AttentionCall::balance(int threads)
+{
+    if (pieces() < 4 * threads && m_headsPerPiece > 1)
+        cut(1);
+}
+
+std::int64_t AttentionCall::pieceCost() const
+{
+    const auto positions = static_cast<std::int64_t>(m_params.firstPosition) + m_queries.rows;
+    return positions * m_headsPerPiece * m_rowsPerPiece *
+           (std::int64_t(m_cache.shape().headSize) + m_cache.shape().valueHeadSize);
+}
+
+void AttentionCall::run(std::int64_t piece, float *scratch) const
+{
+    // Neighbouring pieces share a KV head.
+    const std::int64_t tile = piece % m_tiles;
+    const auto part = static_cast<std::uint32_t>(piece / m_tiles % m_parts);
+    const auto kvHead = static_cast<std::uint32_t>(piece / m_tiles / m_parts);
+    const std::uint32_t firstHead = part * m_headsPerPiece;
+    const std::uint32_t endHead = std::min(firstHead + m_headsPerPiece, m_group);
+    const std::int64_t endRow = std::min((tile + 1) * m_rowsPerPiece, m_queries.rows);
+
+    std::array<Lane, attentionLanes> lanes;
+    std::size_t count = 0;
+    for (std::int64_t row = tile * m_rowsPerPiece; row < endRow; ++row) {
+        for (std::uint32_t head = firstHead; head < endHead; ++head, ++count)
+            lanes[count] = startLane(row, kvHead * m_group + head, queryOf(scratch, count));
+    }
+    walk({lanes.data(), count}, kvHead, scratch);
+    for (std::size_t lane = 0; lane < count; ++lane)
+        finish(lanes[lane]);
+}
+
+void AttentionCall::cut(std::uint32_t headsPerPiece)
+{
+    m_headsPerPiece = headsPerPiece;
+    m_parts = (m_group + headsPerPiece - 1) / headsPerPiece;
+    m_rowsPerPiece = std::min<std::int64_t>(attentionLanes / headsPerPiece, m_queries.rows);
+    m_tiles = (m_queries.rows + m_rowsPerPiece - 1) / m_rowsPerPiece;
+}
+
+std::uint32_t AttentionCall::seenPositions() const
+{
+    return m_params.firstPosition + static_cast<std::uint32_t>(m_queries.rows);
+}
+
+float *AttentionCall::queryOf(float *scratch, std::size_t lane) const
+{
+    return scratch + m_places.queries + lane * m_cache.shape().headSize;
+}
+
+float *AttentionCall::scoresOf(float *scratch, std::size_t lane) const
+{
+    return scratch + m_places.scores + lane * attentionPiece;
+}
+
+AttentionCall::Lane AttentionCall::startLane(std::int64_t row, std::uint32_t head, float *query) const
+{
+    const KvShape &shape = m_cache.shape();
+    const std::uint32_t position = m_params.firstPosition + static_cast<std::uint32_t>(row);
+    Lane lane;
+    lane.positions.end = position + 1;
+    if (m_params.window && lane.positions.end > *m_params.window)
+        lane.positions.begin = lane.positions.end - *m_params.window;
+    lane.output = m_output.data + row * m_output.columns + std::int64_t(head) * shape.valueHeadSize;
+    std::fill_n(lane.output, shape.valueHeadSize, 0.0F);
+    if (m_params.weights) {
+        lane.weights = m_params.weights + (row * m_params.heads + head) * seenPositions();
+        std::fill_n(lane.weights, seenPositions(), 0.0F);
+    }
+    std::copy_n(m_queries.data + row * m_queries.columns + std::int64_t(head) * shape.headSize,
+                shape.headSize, query);
+    m_kernels.scale(m_params.scale, shape.headSize, query);
+    return lane;
+}
+
+/// All positions that any lane sees, in pieces that start at multiples of attentionPiece: where a lane's sum
+/// is rescaled depends on the position alone.
+void AttentionCall::walk(std::span<Lane> lanes, std::uint32_t kvHead, float *scratch) const
+{
+    const PositionRange all{lanes.front().positions.begin, lanes.back().positions.end};
+    std::uint32_t first = all.begin / attentionPiece * attentionPiece;
+    for (; first < all.end; first += attentionPiece) {
+        const PositionRange piece = intersection({first, first + attentionPiece}, all);
+        score(lanes.size(), kvHead, piece, first, scratch);
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+            exponentiate(lanes[lane], piece, scoresOf(scratch, lane), first);
+        accumulate(lanes, kvHead, piece, first, scratch);
+    }
+}
+
+/// Calls visit(block, slot, range) for the stretches of `piece` that lie in one block.
+template <class Visit>
+void AttentionCall::forBlocks(PositionRange piece, const Visit &visit) const
+{
+    const std::uint32_t blockTokens = m_cache.shape().blockTokens;
+    for (std::uint32_t position = piece.begin; position < piece.end;) {
+        const std::uint32_t slot = position % blockTokens;
+        const std::uint32_t end = std::min(piece.end, position - slot + blockTokens);
+        visit(m_cache.table().blocks[position / blockTokens], slot, PositionRange{position, end});
+        position = end;
+    }
+}
+
+/// scores[lane][position - first] = query · key. The keys of a block are a matrix as the kernels know it.
+void AttentionCall::score(std::size_t lanes, std::uint32_t kvHead, PositionRange piece, std::uint32_t first,
+                          float *scratch) const
+{
+    const KvShape &shape = m_cache.shape();
+    const std::uint64_t keyBytes = std::uint64_t(shape.headSize) * kvTypeBytes(shape.keyType);
+    const TensorType type = shape.keyType == KvType::F16 ? TensorType::F16 : TensorType::F32;
+    forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
+        const std::byte *keys = m_cache.pool().keys(block, m_params.layer, kvHead) + slot * keyBytes;
+        m_kernels.matmul({type, range.size(), shape.headSize, keys}, queryOf(scratch, 0), shape.headSize,
+                         static_cast<std::int64_t>(lanes), scoresOf(scratch, 0) + (range.begin - first),
+                         attentionPiece, 0, range.size());
+    });
+}
+
+void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores, std::uint32_t first) const
+{
+    const PositionRange seen = intersection(lane.positions, piece);
+    if (seen.isEmpty())
+        return;
+    float *own = scores + (seen.begin - first);
+    if (lane.weights)
+        std::copy_n(own, seen.size(), lane.weights + seen.begin);
+    const float maximum = std::max(lane.maximum, m_kernels.maximum(own, seen.size()));
+    if (maximum > lane.maximum && lane.sum > 0.0F) {
+        const float factor = std::exp(lane.maximum - maximum);
+        m_kernels.scale(factor, m_cache.shape().valueHeadSize, lane.output);
+        lane.sum *= factor;
+    }
+    lane.maximum = maximum;
+    lane.sum += m_kernels.expSum(own, maximum, seen.size());
+}
+
+/// output[lane] += Σ weight · value, positions in rising order.
+void AttentionCall::accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
+                               std::uint32_t first, float *scratch) const
+{
+    const KvShape &shape = m_cache.shape();
+    const std::int64_t width = shape.valueHeadSize;
+    forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
+        const float *values = blockValues(block, kvHead, slot, range.size(), scratch + m_places.values);
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+            const PositionRange seen = intersection(lanes[lane].positions, range);
+            const float *weights = scoresOf(scratch, lane);
+            for (std::uint32_t position = seen.begin; position < seen.end; ++position)
+                m_kernels.axpy(weights[position - first], values + (position - range.begin) * width, width,
+                               lanes[lane].output);
+        }
+    });
+}
+
+const float *AttentionCall::blockValues(BlockId block, std::uint32_t kvHead, std::uint32_t slot,
+                                        std::uint32_t count, float *converted) const
+{
+    const KvShape &shape = m_cache.shape();
+    const std::byte *stored = m_cache.pool().values(block, m_params.layer, kvHead) +
+                              std::uint64_t(slot) * shape.valueHeadSize * kvTypeBytes(shape.valueType);
+    if (shape.valueType == KvType::F32)
+        return reinterpret_cast<const float *>(stored);
+    m_kernels.fromHalf(reinterpret_cast<const std::uint16_t *>(stored),
+                       std::int64_t(count) * shape.valueHeadSize, converted);
+    return converted;
+}
+
+void AttentionCall::finish(const Lane &lane) const
+{
+    const float inverse = 1.0F / lane.sum;
+    m_kernels.scale(inverse, m_cache.shape().valueHeadSize, lane.output);
+    if (!lane.weights)
+        return;
+    float *weights = lane.weights + lane.positions.begin;
+    m_kernels.expSum(weights, lane.maximum, lane.positions.size());
+    m_kernels.scale(inverse, lane.positions.size(), weights);
+}
+
+} // namespace tokenloupe

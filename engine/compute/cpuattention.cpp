@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/compute/attentioncall.h"
+#include "engine/compute/cpubackend.h"
+#include "engine/compute/shapecheck.h"
+
+#include <algorithm>
+
+namespace tokenloupe {
+
+namespace {
+
+Status checkAttention(Activations queries, const KvCache &cache, const AttentionParams &params,
+                      Activations output)
+{
+    const KvShape &shape = cache.shape();
+    if (params.layer.value() >= shape.layers())
+        return wrongShape("attend", "layers", shape.layers(), std::int64_t(params.layer.value()) + 1);
+    if (params.heads == 0 || params.heads % shape.kvHeads[params.layer.value()] != 0)
+        return wrongShape("attend", "query heads, a multiple of the KV heads", params.heads,
+                          shape.kvHeads[params.layer.value()]);
+    if (queries.rows < 1 || queries.rows != output.rows)
+        return wrongShape("attend", "output rows", output.rows, queries.rows);
+    if (queries.columns != std::int64_t(params.heads) * shape.headSize)
+        return wrongShape("attend", "query columns", queries.columns,
+                          std::int64_t(params.heads) * shape.headSize);
+    if (output.columns != std::int64_t(params.heads) * shape.valueHeadSize)
+        return wrongShape("attend", "output columns", output.columns,
+                          std::int64_t(params.heads) * shape.valueHeadSize);
+    if (std::int64_t(params.firstPosition) + queries.rows > cache.tokens())
+        return wrongShape("attend", "tokens in the cache", cache.tokens(),
+                          std::int64_t(params.firstPosition) + queries.rows);
+    if (params.window && *params.window == 0)
+        return wrongShape("attend", "window of at least", 0, 1);
+    return {};
+}
+
+} // namespace
+
+Status CpuBackend::attend(Activations queries, const KvCache &cache, const AttentionParams &params,
+                          Activations output)
+{
+    if (Status good = checkAttention(queries, cache, params, output); !good)
+        return good;
+    AttentionCall call(queries, cache, params, output, m_kernels);
+    call.balance(m_pool->threads());
+    const std::size_t scratchFloats = call.scratchFloats();
+    m_attentionScratch.resize(
+        std::max(m_attentionScratch.size(), scratchFloats * static_cast<std::size_t>(m_pool->threads())));
+    share(call.pieces(), call.pieceCost(), [&](int worker, std::int64_t begin, std::int64_t end) {
+        float *scratch = m_attentionScratch.data() + static_cast<std::size_t>(worker) * scratchFloats;
+        for (std::int64_t piece = begin; piece < end; ++piece)
+            call.run(piece, scratch);
+    });
+    return {};
+}
+
+Status CpuBackend::storeKv(Activations keys, Activations values, LayerIndex layer,
+                           std::uint32_t firstPosition, KvCache &cache)
+{
+    const KvShape &shape = cache.shape();
+    if (layer.value() >= shape.layers())
+        return wrongShape("store keys and values", "layers", shape.layers(), std::int64_t(layer.value()) + 1);
+    const std::uint32_t heads = shape.kvHeads[layer.value()];
+    if (keys.rows != values.rows)
+        return wrongShape("store keys and values", "rows", values.rows, keys.rows);
+    if (keys.columns != std::int64_t(heads) * shape.headSize)
+        return wrongShape("store keys and values", "key columns", keys.columns,
+                          std::int64_t(heads) * shape.headSize);
+    if (values.columns != std::int64_t(heads) * shape.valueHeadSize)
+        return wrongShape("store keys and values", "value columns", values.columns,
+                          std::int64_t(heads) * shape.valueHeadSize);
+    if (std::int64_t(firstPosition) + keys.rows > cache.tokens())
+        return wrongShape("store keys and values", "tokens in the cache", cache.tokens(),
+                          std::int64_t(firstPosition) + keys.rows);
+
+    const auto store = [this](const float *source, std::uint32_t count, KvType type, std::byte *target) {
+        if (type == KvType::F16)
+            m_kernels.toHalf(source, count, reinterpret_cast<std::uint16_t *>(target));
+        else
+            std::copy_n(source, count, reinterpret_cast<float *>(target));
+    };
+    share(keys.rows, keys.columns + values.columns, [&](int, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row) {
+            const std::uint32_t position = firstPosition + static_cast<std::uint32_t>(row);
+            const BlockId block = cache.table().blocks[position / shape.blockTokens];
+            const std::uint64_t slot = position % shape.blockTokens;
+            for (std::uint32_t head = 0; head < heads; ++head) {
+                store(keys.data + row * keys.columns + std::int64_t(head) * shape.headSize, shape.headSize,
+                      shape.keyType,
+                      cache.pool().keys(block, layer, head) +
+                          slot * shape.headSize * kvTypeBytes(shape.keyType));
+                store(values.data + row * values.columns + std::int64_t(head) * shape.valueHeadSize,
+                      shape.valueHeadSize, shape.valueType,
+                      cache.pool().values(block, layer, head) +
+                          slot * shape.valueHeadSize * kvTypeBytes(shape.valueType));
+            }
+        }
+    });
+    return {};
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/compute/backend.h"
+#include "engine/compute/rotarytable.h"
+#include "engine/compute/stretchqueue.h"
+#include "engine/compute/workerpool.h"
+#include "kernels/cpu/cpukernels.h"
+
+#include <memory>
+#include <vector>
+
+namespace tokenloupe {
+
+/// The coarse operations on the CPU. Checks shapes, then splits the rows among the workers; the inner loops
+/// are the kernels'. Results depend neither on the number of threads nor on which thread computes what: every
+/// number is computed as a whole by one of them, in an order that only its own position in the model sets.
+class CpuBackend final : public Backend
+{
+public:
+    CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels);
+
+    std::string name() const override { return "CPU"; }
+    std::string isa() const override { return m_kernels.name; }
+    int threads() const override { return m_pool->threads(); }
+
+    Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) override;
+    Status copyToHost(const float *source, std::span<float> target) override;
+    const float *hostView(const float *source) const override { return source; }
+    Status synchronize() override { return {}; } // every call returns when its work is done
+
+    Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) override;
+    Status rmsNorm(Activations input, const Weight &weight, float epsilon, Activations output) override;
+    Status multiply(Activations input, std::span<const Projection> projections) override;
+    Status rope(Activations values, std::uint32_t firstPosition, const RopeParams &params) override;
+    Status storeKv(Activations keys, Activations values, LayerIndex layer, std::uint32_t firstPosition,
+                   KvCache &cache) override;
+    Status attend(Activations queries, const KvCache &cache, const AttentionParams &params,
+                  Activations output) override;
+    Status siluMultiply(Activations gate, Activations up, Activations output) override;
+    Status add(Activations input, Activations target) override;
+
+private:
+    /// One matrix of a multiply call, as the workers see it.
+    struct Product
+    {
+        WeightMatrix matrix;
+        const float *bias = nullptr;
+        Activations output;
+        std::int64_t firstUnit = 0; // of the call's row groups, counted over all matrices
+    };
+
+    /// work(worker, begin, end) for pieces that cover [0, units); in place when `cost` (about the number of
+    /// multiply-adds of one unit) makes the whole too small to be worth a hand-over.
+    template <class Work>
+    void share(std::int64_t units, std::int64_t cost, const Work &work);
+
+    /// A vector weight as float32: the file's own memory where it holds just that, else converted to
+    /// `scratch`.
+    const float *vectorOf(const Weight &weight, std::vector<float> &scratch) const;
+    Status prepareProducts(Activations input, std::span<const Projection> projections);
+    void multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const;
+
+    std::unique_ptr<WorkerPool> m_pool;
+    const CpuKernels &m_kernels;
+    StretchQueue m_queue;
+    RotaryTable m_rotary;
+    std::vector<float> m_normScratch;
+    std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
+    std::vector<Product> m_products;
+    std::vector<float> m_attentionScratch; // threads × AttentionScratch::total
+};
+
+/// The view of a weight that the kernels take.
+inline WeightMatrix matrixOf(const Weight &weight)
+{
+    return {weight.type, weight.rows, weight.columns, weight.data.data()};
+}
+
+// Below this many multiply-adds (about a microsecond) a hand-over to other threads costs more than it saves.
+constexpr std::int64_t smallestShare = 16384;
+
+template <class Work>
+void CpuBackend::share(std::int64_t units, std::int64_t cost, const Work &work)
+{
+    const std::int64_t unitCost = cost > 0 ? cost : 1;
+    const std::int64_t grain = (smallestShare + unitCost - 1) / unitCost;
+    if (m_pool->threads() == 1 || units <= grain) {
+        if (units > 0)
+            work(0, std::int64_t(0), units);
+        return;
+    }
+    m_queue.reset(units, grain);
+    m_pool->run([this, &work](int worker) {
+        for (Stretch piece = m_queue.next(worker); !piece.isEmpty(); piece = m_queue.next(worker))
+            work(worker, piece.begin, piece.end);
+    });
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/compute/cpubackend.h"
+#include "engine/compute/shapecheck.h"
+
+#include <algorithm>
+
+namespace tokenloupe {
+
+namespace {
+
+// Rows are handed out in groups of a cache line of outputs: no two threads write to one line, and kernels
+// that compute several rows together get whole groups.
+constexpr std::int64_t unitRows = 16;
+
+std::int64_t unitsOf(std::int64_t rows)
+{
+    return (rows + unitRows - 1) / unitRows;
+}
+
+} // namespace
+
+Status CpuBackend::prepareProducts(Activations input, std::span<const Projection> projections)
+{
+    m_products.clear();
+    m_biasScratch.resize(std::max(m_biasScratch.size(), projections.size()));
+    std::int64_t firstUnit = 0;
+    for (std::size_t i = 0; i < projections.size(); ++i) {
+        const Projection &projection = projections[i];
+        if (Status good = checkWeight("multiply", *projection.weight, input.columns); !good)
+            return good;
+        if (projection.output.columns != projection.weight->rows)
+            return wrongShape("multiply", "output columns", projection.output.columns,
+                              projection.weight->rows);
+        if (projection.output.rows != input.rows)
+            return wrongShape("multiply", "output rows", projection.output.rows, input.rows);
+        Product product{matrixOf(*projection.weight), nullptr, projection.output, firstUnit};
+        if (projection.bias && projection.bias->isPresent()) {
+            if (Status good = checkWeight("bias", *projection.bias, projection.weight->rows); !good)
+                return good;
+            product.bias = vectorOf(*projection.bias, m_biasScratch[i]);
+        }
+        m_products.push_back(product);
+        firstUnit += unitsOf(projection.weight->rows);
+    }
+    return {};
+}
+
+/// Row groups [begin, end) of the call, counted over its matrices one after the other.
+void CpuBackend::multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const
+{
+    for (const Product &product : m_products) {
+        const std::int64_t rows = product.matrix.rows;
+        const std::int64_t from = std::max<std::int64_t>(begin - product.firstUnit, 0) * unitRows;
+        const std::int64_t to = std::min((end - product.firstUnit) * unitRows, rows);
+        if (from >= to)
+            continue;
+        const Activations &output = product.output;
+        m_kernels.matmul(product.matrix, input.data, input.columns, input.rows, output.data, output.columns,
+                         from, to);
+        if (!product.bias)
+            continue;
+        for (std::int64_t token = 0; token < output.rows; ++token)
+            m_kernels.add(product.bias + from, to - from, output.data + token * output.columns + from);
+    }
+}
+
+Status CpuBackend::multiply(Activations input, std::span<const Projection> projections)
+{
+    if (Status good = prepareProducts(input, projections); !good)
+        return good;
+    if (m_products.empty())
+        return {};
+    const Product &last = m_products.back();
+    const std::int64_t units = last.firstUnit + unitsOf(last.matrix.rows);
+    // One region for all matrices of the call: they lie behind each other as one long stretch of rows.
+    share(units, unitRows * input.columns * input.rows,
+          [&](int, std::int64_t begin, std::int64_t end) { multiplyUnits(input, begin, end); });
+    return {};
+}
+
+} // namespace tokenloupe

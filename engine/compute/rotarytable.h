@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tokenloupe {
+
+/// Sines and cosines of the positions of one batch, computed once for all layers, queries and keys.
+/// Angles are formed in double: position · inverse frequency loses bits in float32 at long contexts.
+class RotaryTable
+{
+public:
+    /// Cheap when the positions and frequencies are those of the last call.
+    void prepare(std::uint32_t firstPosition, std::int64_t rows, std::span<const float> inverseFrequencies);
+
+    /// Of row r (position firstPosition + r): one for each frequency.
+    const float *cosines(std::int64_t row) const { return m_table.data() + 2 * row * pairs(); }
+    const float *sines(std::int64_t row) const { return cosines(row) + pairs(); }
+    std::int64_t pairs() const { return static_cast<std::int64_t>(m_frequencies.size()); }
+
+private:
+    std::uint32_t m_firstPosition = 0;
+    std::int64_t m_rows = 0;
+    std::vector<float> m_frequencies;
+    std::vector<float> m_table; // (rows × 2 × pairs)
+};
+
+} // namespace tokenloupe

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/memory/memoryplan.h"
+
+#include "engine/cache/checkedmath.h"
+#include "engine/memory/activationlayout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tokenloupe {
+
+namespace {
+
+std::string text(std::uint64_t number)
+{
+    return std::to_string(number);
+}
+
+tl::unexpected<Error> tooLarge(std::string_view what)
+{
+    return makeError(ErrorCode::InvalidArgument, "memory plan",
+                     std::string(what) + " is more than this machine can address");
+}
+
+Status checkSettings(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    const auto wrong = [](std::string message) {
+        return makeError(ErrorCode::InvalidArgument, "memory plan", std::move(message));
+    };
+    if (settings.contextTokens == 0)
+        return wrong("a context of 0 tokens");
+    if (settings.batchTokens == 0)
+        return wrong("a batch of 0 tokens");
+    if (settings.blockTokens == 0)
+        return wrong("KV blocks of 0 tokens");
+    if (settings.threads == 0)
+        return wrong("0 threads");
+    if (config.kvHeads.size() != config.layers)
+        return wrong("KV heads are given for " + text(config.kvHeads.size()) + " of " + text(config.layers) +
+                     " layers");
+    if (config.vocabulary == 0)
+        return wrong("a vocabulary of 0 tokens");
+    return {};
+}
+
+Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    const std::uint32_t keyBytes = kvTypeBytes(settings.keyType);
+    const std::uint32_t valueBytes = kvTypeBytes(settings.valueType);
+    CheckedSize heads;
+    for (const std::uint32_t count : config.kvHeads)
+        heads += CheckedSize(count);
+    const std::uint64_t blocks =
+        (std::uint64_t(settings.contextTokens) + settings.blockTokens - 1) / settings.blockTokens;
+    const CheckedSize perHead =
+        CheckedSize(config.headSize) * keyBytes + CheckedSize(config.valueHeadSize) * valueBytes;
+    const CheckedSize bytes = heads * perHead * settings.blockTokens * blocks;
+    if (!bytes.isValid())
+        return tooLarge("the KV cache");
+    return MemoryItem{MemoryPart::KvCache, bytes.value(),
+                      text(heads.value()) + " KV heads in " + text(config.layers) + " layers × (" +
+                          text(config.headSize) + " key numbers × " + text(keyBytes) + " bytes + " +
+                          text(config.valueHeadSize) + " value numbers × " + text(valueBytes) + " bytes) × " +
+                          text(blocks) + " blocks × " + text(settings.blockTokens) + " tokens"};
+}
+
+Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    const Result<std::uint64_t> floats =
+        activationFloats(config, settings.batchTokens, settings.contextTokens);
+    if (!floats)
+        return tl::unexpected(floats.error());
+    const std::uint32_t kvHeads = *std::max_element(config.kvHeads.begin(), config.kvHeads.end());
+    const std::uint64_t attention =
+        (std::uint64_t(config.heads) + kvHeads) * (std::uint64_t(config.headSize) + config.valueHeadSize);
+    const std::uint64_t feedForward = 2 * std::uint64_t(config.feedForward);
+    const std::string larger = feedForward > attention
+                                   ? text(feedForward) + " gate and up"
+                                   : text(attention) + " queries, keys, values and attention output";
+    return MemoryItem{MemoryPart::Activations, *floats * sizeof(float),
+                      text(settings.batchTokens) + " tokens × (2 × " + text(config.embedding) +
+                          " residual and normalised + " + larger +
+                          ") numbers × 4 bytes, each matrix on 64-byte lines"};
+}
+
+Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    const std::uint64_t scratch =
+        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens).total;
+    const CheckedSize rotary = CheckedSize(settings.batchTokens) * config.ropeDimensions;
+    const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + rotary) * sizeof(float);
+    if (!bytes.isValid())
+        return tooLarge("the threads' scratch");
+    return MemoryItem{MemoryPart::Runtime, bytes.value(),
+                      "(" + text(settings.threads) + " threads × " + text(scratch) +
+                          " numbers of attention scratch + " + text(settings.batchTokens) + " tokens × " +
+                          text(config.ropeDimensions) + " sines and cosines) × 4 bytes"};
+}
+
+} // namespace
+
+std::string_view memoryPartName(MemoryPart part)
+{
+    switch (part) {
+    case MemoryPart::Weights:
+        return "weights";
+    case MemoryPart::KvCache:
+        return "kv_cache";
+    case MemoryPart::Activations:
+        return "activations";
+    case MemoryPart::Logits:
+        return "logits";
+    case MemoryPart::Trace:
+        return "trace";
+    case MemoryPart::Runtime:
+        break;
+    }
+    return "runtime";
+}
+
+std::string_view memoryPartTitle(MemoryPart part)
+{
+    switch (part) {
+    case MemoryPart::Weights:
+        return "Weights";
+    case MemoryPart::KvCache:
+        return "KV pool";
+    case MemoryPart::Activations:
+        return "Activations";
+    case MemoryPart::Logits:
+        return "Logits";
+    case MemoryPart::Trace:
+        return "Trace";
+    case MemoryPart::Runtime:
+        break;
+    }
+    return "Runtime";
+}
+
+std::uint64_t MemoryPlan::total() const
+{
+    return std::accumulate(items.begin(), items.end(), std::uint64_t(0),
+                           [](std::uint64_t sum, const MemoryItem &item) { return sum + item.bytes; });
+}
+
+std::uint64_t MemoryPlan::bytesOf(MemoryPart part) const
+{
+    return std::accumulate(items.begin(), items.end(), std::uint64_t(0),
+                           [part](std::uint64_t sum, const MemoryItem &item) {
+                               return item.part == part ? sum + item.bytes : sum;
+                           });
+}
+
+Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,
+                                       std::uint32_t contextTokens)
+{
+    if (contextTokens == 0)
+        return makeError(ErrorCode::InvalidArgument, "activations", "a context of 0 tokens");
+    return activationLayout(config, batchTokens).map([](const ActivationLayout &layout) {
+        return layout.total;
+    });
+}
+
+Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBytes,
+                              const RunMemorySettings &settings)
+{
+    if (Status good = checkSettings(config, settings); !good)
+        return tl::unexpected(good.error());
+    MemoryPlan plan;
+    plan.items.push_back(
+        {MemoryPart::Weights, weightsBytes, text(weightsBytes) + " bytes of tensors, mapped from the file"});
+    for (const auto &item : {planKvCache(config, settings), planActivations(config, settings)}) {
+        if (!item)
+            return tl::unexpected(item.error());
+        plan.items.push_back(*item);
+    }
+    plan.items.push_back({MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
+                          text(config.vocabulary) + " tokens of the vocabulary × 4 bytes"});
+    plan.items.push_back({MemoryPart::Trace, settings.traceBudgetBytes,
+                          text(settings.traceBudgetBytes) + " bytes at most for the logits of past steps"});
+    const Result<MemoryItem> runtime = planRuntime(config, settings);
+    if (!runtime)
+        return tl::unexpected(runtime.error());
+    plan.items.push_back(*runtime);
+
+    CheckedSize sum;
+    for (const MemoryItem &item : plan.items)
+        sum += CheckedSize(item.bytes);
+    if (!sum.isValid())
+        return tooLarge("the sum");
+    return plan;
+}
+
+} // namespace tokenloupe

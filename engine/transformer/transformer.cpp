@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/transformer/transformer.h"
+
+#include "engine/memory/memoryplan.h"
+#include "engine/transformer/forwardpass.h"
+#include "engine/transformer/rotaryfrequencies.h"
+
+#include <array>
+#include <cassert>
+#include <utility>
+
+namespace tokenloupe {
+
+namespace {
+
+/// What the file holds must be something that the kernels multiply by; said here once, before the first
+/// token.
+Status checkTypes(const LayerWeights &layer, std::uint32_t index)
+{
+    const std::array<const Weight *, 13> all = {
+        &layer.attentionNorm, &layer.query,   &layer.key,       &layer.value,      &layer.output,
+        &layer.queryBias,     &layer.keyBias, &layer.valueBias, &layer.outputBias, &layer.feedForwardNorm,
+        &layer.gate,          &layer.up,      &layer.down};
+    for (const Weight *weight : all) {
+        const TensorTypeTraits *traits = tensorTypeTraits(static_cast<std::uint32_t>(weight->type));
+        if (weight->isPresent() && (!traits || !traits->computable))
+            return makeError(ErrorCode::Unsupported, "layer " + std::to_string(index),
+                             std::string("no kernel for weights of type ") +
+                                 (traits ? traits->name : "unknown"));
+    }
+    return {};
+}
+
+Status checkModel(const Model &model, Progress *progress, const std::stop_token &stop)
+{
+    const std::vector<LayerWeights> &layers = model.weights().layers;
+    if (progress)
+        progress->start(layers.size());
+    for (std::uint32_t index = 0; index < layers.size(); ++index) {
+        if (stop.stop_requested())
+            return makeError(ErrorCode::Cancelled, "prepare the model");
+        if (Status good = checkTypes(layers[index], index); !good)
+            return good;
+        if (progress)
+            progress->advance(1);
+    }
+    return {};
+}
+
+Status checkRequest(const ForwardRequest &request, const ModelConfig &config, std::uint32_t maxBatch)
+{
+    const auto wrong = [](std::string message) {
+        return makeError(ErrorCode::InvalidArgument, "forward pass", std::move(message));
+    };
+    if (request.tokens.empty())
+        return wrong("no tokens");
+    if (request.tokens.size() > maxBatch)
+        return wrong(std::to_string(request.tokens.size()) + " tokens in one call, at most " +
+                     std::to_string(maxBatch));
+    for (const TokenId token : request.tokens) {
+        if (token.value() >= config.vocabulary)
+            return wrong("token " + std::to_string(token.value()) + " is not in the vocabulary of " +
+                         std::to_string(config.vocabulary));
+    }
+    return {};
+}
+
+Status checkCache(const KvShape &shape, const ModelConfig &config)
+{
+    if (shape.kvHeads == config.kvHeads && shape.headSize == config.headSize &&
+        shape.valueHeadSize == config.valueHeadSize)
+        return {};
+    return makeError(ErrorCode::InvalidArgument, "forward pass",
+                     "the KV cache has the shape of another model");
+}
+
+} // namespace
+
+Transformer::Transformer(std::unique_ptr<State> state)
+    : m_state(std::move(state))
+{}
+
+Transformer::~Transformer() = default;
+
+Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const Model> model,
+                                                         std::shared_ptr<Backend> backend,
+                                                         std::uint32_t maxBatch, Progress *progress,
+                                                         std::stop_token stop)
+{
+    assert(model && backend);
+    if (Status good = checkModel(*model, progress, stop); !good)
+        return tl::unexpected(std::move(good.error()));
+    Result<std::vector<float>> frequencies = rotaryFrequencies(*model);
+    if (!frequencies)
+        return tl::unexpected(std::move(frequencies.error()));
+    const Result<ActivationLayout> layout = activationLayout(model->config(), maxBatch);
+    if (!layout)
+        return tl::unexpected(layout.error());
+
+    auto state = std::make_unique<State>();
+    state->model = std::move(model);
+    state->backend = std::move(backend);
+    state->maxBatch = maxBatch;
+    state->inverseFrequencies = std::move(*frequencies);
+    state->layout = *layout;
+    if (Status got = state->reserve(state->activations, layout->total, "activations"); !got)
+        return tl::unexpected(std::move(got.error()));
+    if (Status got = state->reserve(state->logits, state->model->config().vocabulary, "logits"); !got)
+        return tl::unexpected(std::move(got.error()));
+    return std::unique_ptr<Transformer>(new Transformer(std::move(state)));
+}
+
+Result<std::span<const float>> Transformer::forward(const ForwardRequest &request, KvCache &cache)
+{
+    const ModelConfig &config = m_state->model->config();
+    if (Status good = checkRequest(request, config, m_state->maxBatch); !good)
+        return tl::unexpected(std::move(good.error()));
+    if (Status good = checkCache(cache.shape(), config); !good)
+        return tl::unexpected(std::move(good.error()));
+    const std::uint32_t before = cache.tokens();
+    if (Status room = cache.append(static_cast<std::uint32_t>(request.tokens.size())); !room)
+        return tl::unexpected(std::move(room.error()));
+    Result<std::span<const float>> logits = ForwardPass(*m_state, request, cache, before).run();
+    if (!logits)
+        cache.truncate(before);
+    return logits;
+}
+
+std::uint32_t Transformer::maxBatch() const
+{
+    return m_state->maxBatch;
+}
+
+KvShape Transformer::kvShape(KvType keys, KvType values) const
+{
+    const ModelConfig &config = m_state->model->config();
+    KvShape shape;
+    shape.kvHeads = config.kvHeads;
+    shape.headSize = config.headSize;
+    shape.valueHeadSize = config.valueHeadSize;
+    shape.keyType = keys;
+    shape.valueType = values;
+    return shape;
+}
+
+std::uint64_t Transformer::scratchBytes() const
+{
+    return m_state->activations->bytes();
+}
+
+const Model &Transformer::model() const
+{
+    return *m_state->model;
+}
+
+Backend &Transformer::backend()
+{
+    return *m_state->backend;
+}
+
+} // namespace tokenloupe
