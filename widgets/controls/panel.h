@@ -7,13 +7,14 @@
 class QVBoxLayout;
 class QLabel;
 class QHBoxLayout;
+class QPushButton;
 class QStackedLayout;
 
 namespace tokenloupe {
 
-/// Frame that all panels share: a heading with the title on the left and, muted and right-aligned, the number that
-/// the panel is about; below it the content, or an empty state that says what to do. Paints panel ground and
-/// rounded border itself. Lives in a dock; the dock has no title bar of its own but this heading.
+/// Frame that all panels share: a heading with the title on the left and, muted and right-aligned, the number
+/// that the panel is about; below it the content, or an empty state that says what to do. Paints panel ground
+/// and rounded border itself. Lives in a dock; the dock has no title bar of its own but this heading.
 class Panel : public QWidget
 {
     Q_OBJECT
@@ -27,7 +28,8 @@ public:
     /// Small widget at the heading's right end, after the number (a menu button).
     void addHeadingWidget(QWidget *widget);
     QVBoxLayout *content() const { return m_content; }
-    /// Shows `text` (and a button, when `action` is not empty) instead of the content; empty `text`: the content.
+    /// Shows `text` (and a button, when `action` is not empty) instead of the content; empty `text`: the
+    /// content.
     void setEmptyState(const QString &text, const QString &action = {});
     bool isEmptyState() const;
 
@@ -45,7 +47,7 @@ private:
     QStackedLayout *m_stack = nullptr;
     QWidget *m_emptyPage = nullptr;
     QLabel *m_emptyText = nullptr;
-    class QPushButton *m_emptyButton = nullptr;
+    QPushButton *m_emptyButton = nullptr;
 };
 
 } // namespace tokenloupe

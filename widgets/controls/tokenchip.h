@@ -15,8 +15,8 @@ namespace tokenloupe {
 
 enum class ChipForm : std::uint8_t { Plain, Control, Bytes };
 
-/// How a token's bytes are written: "·" for a space, "⏎" for a line break, "⇥" for a tab, "E4 B8" for bytes that
-/// are not whole characters, other control characters as their pictures (U+2400 …). Never empty: a token
+/// How a token's bytes are written: "·" for a space, "⏎" for a line break, "⇥" for a tab, "E4 B8" for bytes
+/// that are not whole characters, other control characters as their pictures (U+2400 …). Never empty: a token
 /// without bytes shows as "∅". Long texts are cut in the middle at 40 characters.
 struct ChipText
 {

@@ -167,6 +167,8 @@ QSize AppStyle::sizeFromContents(ContentsType type, const QStyleOption *option, 
             item && item->menuItemType == QStyleOptionMenuItem::Separator)
             return QSize(result.width(), scaled(9));
         return QSize(result.width() + scaled(12), std::max(result.height(), scaled(26)));
+    case CT_ItemViewItem:
+        return QSize(result.width(), std::max(result.height(), scaled(24)));
     case CT_HeaderSection:
         return QSize(result.width(), std::max(result.height(), scaled(26)));
     default:
@@ -189,6 +191,16 @@ QRect AppStyle::subControlRect(ComplexControl control, const QStyleOptionComplex
             return visualRect(option->direction, r, r.adjusted(scaled(8), 2, -arrow, -2));
     }
     return QProxyStyle::subControlRect(control, option, part, widget);
+}
+
+QRect AppStyle::subElementRect(SubElement element, const QStyleOption *option, const QWidget *widget) const
+{
+    const QRect result = QProxyStyle::subElementRect(element, option, widget);
+    if (element == SE_LineEditContents)
+        if (const auto *frame = qstyleoption_cast<const QStyleOptionFrame *>(option);
+            frame && frame->lineWidth > 0)
+            return result.adjusted(scaled(4), 0, -scaled(4), 0);
+    return result;
 }
 
 } // namespace tokenloupe

@@ -8,6 +8,7 @@
 #include <QPainter>
 #include <QPainterPath>
 #include <QStyleOption>
+#include <QToolBar>
 #include <algorithm>
 
 namespace tokenloupe {
@@ -55,6 +56,13 @@ void drawButtonGround(QPainter &painter, const QStyleOption &option, Ground grou
     }
     if ((option.state & QStyle::State_HasFocus) && (option.state & QStyle::State_KeyboardFocusChange))
         drawFocusRing(painter, rect, AppStyle::controlRadius);
+}
+
+// Tool bars make their buttons auto-raise; in ours they look like buttons.
+bool isFlat(const QStyleOption &option, const QWidget *widget)
+{
+    return (option.state & QStyle::State_AutoRaise) &&
+           !(widget && qobject_cast<QToolBar *>(widget->parentWidget()));
 }
 
 void drawChevron(QPainter &painter, const QRectF &rect, int direction, const QColor &color)
@@ -234,10 +242,12 @@ void AppStyle::drawPrimitive(PrimitiveElement element, const QStyleOption *optio
         drawButtonGround(*painter, *option, flat ? Ground::Flat : Ground::Raised, State_On, isDefault);
         return;
     }
-    case PE_PanelButtonTool:
-        drawButtonGround(*painter, *option, option->state & State_AutoRaise ? Ground::Flat : Ground::Raised,
-                         option->state & State_AutoRaise ? State_None : State_On, false);
+    case PE_PanelButtonTool: {
+        const bool flat = isFlat(*option, widget);
+        drawButtonGround(*painter, *option, flat ? Ground::Flat : Ground::Raised,
+                         flat ? State_None : State_On, false);
         return;
+    }
     case PE_FrameDefaultButton:
     case PE_IndicatorDockWidgetResizeHandle:
     case PE_FrameStatusBarItem:
@@ -341,7 +351,7 @@ void AppStyle::drawControl(ControlElement element, const QStyleOption *option, Q
         if (const auto *button = qstyleoption_cast<const QStyleOptionToolButton *>(option)) {
             QStyleOptionToolButton copy(*button);
             if ((option->state & State_On) && (option->state & State_Enabled)) {
-                if (option->state & State_AutoRaise)
+                if (isFlat(*option, widget))
                     copy.state &= ~State_On; // no accent behind it
                 else
                     copy = onAccent(*button);

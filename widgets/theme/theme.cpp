@@ -13,6 +13,8 @@
 #include <QPixmapCache>
 #include <QStyleFactory>
 #include <QWidget>
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
@@ -78,6 +80,7 @@ Theme &Theme::instance()
 Theme::Theme()
 {
     loadThemeResources();
+    makeFonts();
     apply();
 }
 
@@ -117,6 +120,8 @@ void Theme::install()
         m_family = QStringLiteral("Inter");
     if (families.contains(QStringLiteral("JetBrains Mono")))
         m_monoFamily = QStringLiteral("JetBrains Mono");
+
+    makeFonts();
 
     QApplication::setStyle(new AppStyle);
     QApplication::setFont(font(TextRole::Body));
@@ -163,41 +168,36 @@ void Theme::apply()
 
 QFont Theme::font(TextRole role) const
 {
-    const bool mono = role == TextRole::Mono || role == TextRole::MonoSmall;
-    QFont font;
-    if (mono) {
-        font = m_monoFamily.isEmpty() ? QFontDatabase::systemFont(QFontDatabase::FixedFont)
-                                      : QFont(m_monoFamily);
-        font.setStyleHint(QFont::Monospace);
-    } else if (!m_family.isEmpty()) {
-        font = QFont(m_family);
-    }
-    double pixels = defaultPixels;
-    switch (role) {
-    case TextRole::Body:
-        break;
-    case TextRole::Heading:
-        pixels = 12.0;
-        font.setWeight(QFont::DemiBold);
-        break;
-    case TextRole::Small:
-        pixels = 11.0;
-        break;
-    case TextRole::Chat:
-        pixels = 15.0;
-        break;
-    case TextRole::Mono:
-        pixels = 12.0;
-        break;
-    case TextRole::MonoSmall:
-        pixels = 10.0;
-        break;
-    }
-    font.setPixelSize(std::max(6, qRound(pixels * m_scale)));
+    return m_fonts[static_cast<int>(role)];
+}
+
+void Theme::makeFonts()
+{
+    struct Size
+    {
+        TextRole role;
+        double pixels;
+    };
+    static constexpr std::array sizes{Size{TextRole::Body, 13.0},  Size{TextRole::Heading, 12.0},
+                                      Size{TextRole::Small, 11.0}, Size{TextRole::Chat, 15.0},
+                                      Size{TextRole::Mono, 12.0},  Size{TextRole::MonoSmall, 9.0}};
+    for (const auto &[role, pixels] : sizes) {
+        QFont font;
+        if (role == TextRole::Mono || role == TextRole::MonoSmall) {
+            font = m_monoFamily.isEmpty() ? QFontDatabase::systemFont(QFontDatabase::FixedFont)
+                                          : QFont(m_monoFamily);
+            font.setStyleHint(QFont::Monospace);
+        } else if (!m_family.isEmpty()) {
+            font = QFont(m_family);
+        }
+        if (role == TextRole::Heading)
+            font.setWeight(QFont::DemiBold);
+        font.setPixelSize(std::max(6, qRound(pixels * m_scale)));
 #if QT_VERSION >= QT_VERSION_CHECK(6, 7, 0)
-    font.setFeature("tnum", 1);
+        font.setFeature("tnum", 1);
 #endif
-    return font;
+        m_fonts[static_cast<int>(role)] = font;
+    }
 }
 
 int Theme::scaled(int px) const

@@ -65,6 +65,7 @@ protected:
 private:
     Theme();
     void apply();
+    void makeFonts();
     bool desktopIsDark() const;
 
     ThemeMode m_mode = ThemeMode::System;
@@ -74,6 +75,7 @@ private:
     bool m_applying = false;
     double m_scale = 1.0; ///< system font's size over 13 px
     QString m_family, m_monoFamily;
+    QFont m_fonts[6]; ///< by TextRole: handing out a copy is cheap, making one is not
     ThemeColors m_colors;
 };
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <vector>
+
+namespace tokenloupe {
+
+enum class BlockState : std::uint8_t { Free, Used, Reused };
+
+struct Block
+{
+    BlockState state = BlockState::Free;
+    float fill = 0.0F; ///< 0 … 1
+    bool operator==(const Block &) const = default;
+};
+
+/// Squares in rows, filled from the bottom: the blocks of a cache. Reused ones have their own colour and a
+/// dot. More blocks than there is room for are drawn smaller, then several to a square (squareBlocks() tells
+/// how many). Arrow keys walk the squares; hover and keyboard say what blockText tells.
+class BlockMap : public QWidget
+{
+    Q_OBJECT
+
+public:
+    explicit BlockMap(QWidget *parent = nullptr);
+
+    void setBlocks(std::vector<Block> blocks);
+    const std::vector<Block> &blocks() const { return m_blocks; }
+    void setTooltips(std::vector<QString> texts); ///< one a block; missing: none
+    int blockAt(const QPoint &pos) const;         ///< first block of the square; -1: none
+    QRect blockRect(int block) const;
+    int squareBlocks() const { return m_perSquare; }
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    void hovered(int block); ///< -1: left
+    void clicked(int block);
+
+protected:
+    bool event(QEvent *event) override;
+    void paintEvent(QPaintEvent *event) override;
+    void resizeEvent(QResizeEvent *event) override;
+    void mouseMoveEvent(QMouseEvent *event) override;
+    void mouseReleaseEvent(QMouseEvent *event) override;
+    void leaveEvent(QEvent *event) override;
+    void keyPressEvent(QKeyEvent *event) override;
+    void focusInEvent(QFocusEvent *event) override;
+
+private:
+    int squares() const;
+    Block square(int index) const; ///< of its blocks together
+    QRect squareRect(int index) const;
+    void arrange();
+    void setHovered(int square);
+
+    std::vector<Block> m_blocks;
+    std::vector<QString> m_tooltips;
+    int m_side = 16;
+    int m_gap = 4;
+    int m_columns = 1;
+    int m_perSquare = 1;
+    int m_hovered = -1; ///< square
+    int m_current = -1; ///< square that the keyboard is at
+};
+
+} // namespace tokenloupe
