@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/cache/kvcache.h"
+#include "engine/memory/activationlayout.h"
+#include "engine/memory/memoryplan.h"
+#include "tests/support/testmain.h"
+
+#include <map>
+#include <set>
+
+using namespace tokenloupe;
+
+namespace {
+
+ModelConfig smallConfig()
+{
+    ModelConfig config;
+    config.layers = 3;
+    config.embedding = 48;
+    config.heads = 6;
+    config.kvHeads = {2, 3, 1};
+    config.headSize = 8;
+    config.valueHeadSize = 4;
+    config.feedForward = 100;
+    config.vocabulary = 1000;
+    config.ropeDimensions = 8;
+    return config;
+}
+
+RunMemorySettings smallSettings()
+{
+    RunMemorySettings settings;
+    settings.contextTokens = 100;
+    settings.batchTokens = 7;
+    settings.traceBudgetBytes = 4096;
+    settings.threads = 3;
+    return settings;
+}
+
+} // namespace
+
+class TestMemoryPlan : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void countsEveryPart();
+    void planIsWhatTheCacheTakes();
+    void namesAreDistinct();
+    void activationPlacesDoNotCollide();
+    void refusesAbsurdSizes_data();
+    void refusesAbsurdSizes();
+    void processMemoryGrows();
+};
+
+void TestMemoryPlan::countsEveryPart()
+{
+    const Result<MemoryPlan> plan = planMemory(smallConfig(), 123456, smallSettings());
+    QVERIFY(plan);
+    QCOMPARE(plan->bytesOf(MemoryPart::Weights), std::uint64_t(123456));
+    // 6 KV heads × (8 + 4) × 4 bytes × 7 blocks of 16 tokens.
+    QCOMPARE(plan->bytesOf(MemoryPart::KvCache), std::uint64_t(6 * 12 * 4 * 7 * 16));
+    // 7 rows each: residual and work of 48 (336 floats); then queries 48 (336), keys 24 (168 -> 176),
+    // values 12 (84 -> 96), output 24 (168 -> 176), which is less than gate and up of 100 (700 -> 704).
+    QCOMPARE(plan->bytesOf(MemoryPart::Activations), std::uint64_t((2 * 336 + 2 * 704) * 4));
+    QCOMPARE(plan->bytesOf(MemoryPart::Logits), std::uint64_t(4000));
+    QCOMPARE(plan->bytesOf(MemoryPart::Trace), std::uint64_t(4096));
+    const std::uint64_t scratch = 16 * 8 + 16 * 256 + 16 * 4;
+    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * scratch + 7 * 8) * 4);
+    std::uint64_t sum = 0;
+    for (const MemoryItem &item : plan->items)
+        sum += item.bytes;
+    QCOMPARE(plan->total(), sum);
+
+    // Half the element size, half the bytes; the words follow.
+    RunMemorySettings halves = smallSettings();
+    halves.keyType = KvType::F16;
+    const Result<MemoryPlan> smaller = planMemory(smallConfig(), 123456, halves);
+    QVERIFY(smaller);
+    QCOMPARE(smaller->bytesOf(MemoryPart::KvCache), std::uint64_t(6 * (8 * 2 + 4 * 4) * 7 * 16));
+    QVERIFY(smaller->items[1].how.find("8 key numbers × 2 bytes") != std::string::npos);
+    QVERIFY(plan->items[1].how.find("8 key numbers × 4 bytes") != std::string::npos);
+}
+
+void TestMemoryPlan::planIsWhatTheCacheTakes()
+{
+    const ModelConfig config = smallConfig();
+    KvShape shape;
+    shape.kvHeads = config.kvHeads;
+    shape.headSize = config.headSize;
+    shape.valueHeadSize = config.valueHeadSize;
+    for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U}) {
+        RunMemorySettings settings = smallSettings();
+        settings.contextTokens = context;
+        const Result<MemoryPlan> plan = planMemory(config, 0, settings);
+        const Result<KvCache> cache = KvCache::create(shape, context);
+        QVERIFY(plan && cache);
+        QCOMPARE(cache->pool().capacity() * cache->shape().blockBytes(), plan->bytesOf(MemoryPart::KvCache));
+    }
+}
+
+void TestMemoryPlan::namesAreDistinct()
+{
+    const Result<MemoryPlan> plan = planMemory(smallConfig(), 1, smallSettings());
+    QVERIFY(plan);
+    std::set<std::string_view> names;
+    std::set<std::string_view> titles;
+    for (const MemoryItem &item : plan->items) {
+        names.insert(memoryPartName(item.part));
+        titles.insert(memoryPartTitle(item.part));
+        QVERIFY(item.how.find_first_of("0123456789") != std::string::npos);
+    }
+    QCOMPARE(names.size(), plan->items.size());
+    QCOMPARE(titles.size(), plan->items.size());
+    QVERIFY(names.contains("kv_cache"));
+    QVERIFY(titles.contains("KV pool"));
+}
+
+void TestMemoryPlan::activationPlacesDoNotCollide()
+{
+    const ModelConfig config = smallConfig();
+    const std::uint64_t batch = 7;
+    const Result<ActivationLayout> layout = activationLayout(config, batch);
+    QVERIFY(layout);
+    struct Place
+    {
+        std::uint64_t begin;
+        std::uint64_t floats;
+    };
+    const auto separate = [&](std::vector<Place> places) {
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            QCOMPARE(places[i].begin % 16, std::uint64_t(0));
+            QVERIFY(places[i].begin + places[i].floats <= layout->total);
+            for (std::size_t k = 0; k < i; ++k)
+                QVERIFY(places[k].begin + places[k].floats <= places[i].begin ||
+                        places[i].begin + places[i].floats <= places[k].begin);
+        }
+    };
+    const Place residual{layout->residual, batch * 48};
+    const Place work{layout->work, batch * 48};
+    separate({residual,
+              work,
+              {layout->query, batch * 48},
+              {layout->key, batch * 24},
+              {layout->value, batch * 12},
+              {layout->attention, batch * 24}});
+    separate({residual, work, {layout->gate, batch * 100}, {layout->up, batch * 100}});
+}
+
+void TestMemoryPlan::refusesAbsurdSizes_data()
+{
+    QTest::addColumn<QString>("field");
+    QTest::addColumn<quint32>("value");
+    for (const char *field : {"context", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
+        QTest::addRow("%s of 0", field) << QString::fromLatin1(field) << 0U;
+    QTest::newRow("head size") << QStringLiteral("headSize") << 0xffffffffU;
+    QTest::newRow("feed-forward") << QStringLiteral("feedForward") << 0xffffffffU;
+}
+
+void TestMemoryPlan::refusesAbsurdSizes()
+{
+    QFETCH(QString, field);
+    QFETCH(quint32, value);
+    ModelConfig config = smallConfig();
+    RunMemorySettings settings = smallSettings();
+    if (value != 0) {
+        settings.contextTokens = 0xffffffffU;
+        settings.batchTokens = 0xffffffffU;
+    }
+    const std::map<QString, std::uint32_t *> fields = {
+        {"context", &settings.contextTokens}, {"batch", &settings.batchTokens},
+        {"block", &settings.blockTokens},     {"threads", &settings.threads},
+        {"layers", &config.layers},           {"embedding", &config.embedding},
+        {"vocabulary", &config.vocabulary},   {"headSize", &config.headSize},
+        {"feedForward", &config.feedForward}};
+    *fields.at(field) = value;
+    const Result<MemoryPlan> plan = planMemory(config, 0, settings);
+    QVERIFY(!plan);
+    QCOMPARE(plan.error().code, ErrorCode::InvalidArgument);
+    QVERIFY(!plan.error().message.empty());
+}
+
+void TestMemoryPlan::processMemoryGrows()
+{
+    const ProcessMemory before = processMemory();
+    QVERIFY(before.residentBytes > 0);
+    QVERIFY(before.peakResidentBytes >= before.residentBytes);
+    std::vector<char> touched(64 << 20, 1);
+    const ProcessMemory after = processMemory();
+    QVERIFY(after.residentBytes >= before.residentBytes + (48 << 20));
+    QVERIFY(after.peakResidentBytes >= after.residentBytes);
+    QCOMPARE(static_cast<int>(touched[touched.size() / 2]), 1);
+}
+
+TOKENLOUPE_TEST_MAIN(TestMemoryPlan)
+#include "tst_memoryplan.moc"
