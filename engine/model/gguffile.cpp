@@ -65,6 +65,7 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::filesystem::pa
         return tl::unexpected(mapping.error());
     std::shared_ptr<GgufFile> file(new GgufFile);
     file->m_name = quotedForMessage(path.filename().native(), 255);
+    file->m_name = file->m_name.substr(1, file->m_name.size() - 2);
     file->m_mapping = std::move(*mapping);
     if (const Status parsed = GgufParser(file->m_mapping->bytes(), *file).parse(); !parsed)
         return tl::unexpected(parsed.error());

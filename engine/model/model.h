@@ -32,7 +32,8 @@ struct Weight
 struct LayerWeights
 {
     Weight attentionNorm;             ///< (embedding)
-    Weight query, key, value, output; ///< (heads·headSize × embedding), (kvHeads·headSize × embedding) ×2, (embedding × heads·headSize)
+    Weight query, key, value, output; ///< (heads·headSize × embedding), (kvHeads·headSize × embedding) ×2,
+                                      ///< (embedding × heads·headSize)
     Weight queryBias, keyBias, valueBias, outputBias;
     Weight feedForwardNorm; ///< (embedding)
     Weight gate, up, down;  ///< (feedForward × embedding) ×2, (embedding × feedForward)
@@ -48,9 +49,12 @@ struct ModelWeights
     std::vector<LayerWeights> layers;
 };
 
-/// Shape of a GGUF's model without touching its weights; what `inspect` shows.
-/// `checkTensors` off: headers of files without weights (vocabularies) are fine.
+/// Shape of a GGUF's model without touching its weights; what `inspect` shows. Files without tensors
+/// (vocabularies) are fine. For architectures that this program does not run, keys may be missing: their
+/// numbers are then 0.
 Result<ModelConfig> readModelConfig(const GgufFile &file);
+/// The vocabulary alone. What can be repaired (short lists, ids out of range) is, and named in `warnings`,
+/// which may be null.
 Result<VocabularyData> readVocabulary(const GgufFile &file, std::vector<std::string> *warnings);
 
 /// An immutable model: config, architecture, weights (mapped), vocabulary, chat template.
@@ -58,10 +62,16 @@ Result<VocabularyData> readVocabulary(const GgufFile &file, std::vector<std::str
 class Model
 {
 public:
-    /// Loads from a GGUF file (Llama family). Touches every weight page once so that progress means something and
-    /// the first token is not slowed by page faults; cancellable between tensors.
-    static Result<std::shared_ptr<const Model>> load(const std::filesystem::path &path, Progress *progress = nullptr,
-                                                     std::stop_token stop = {});
+    /// Loads from a GGUF file (Llama family). Touches every weight page once so that progress means something
+    /// and the first token is not slowed by page faults; cancellable every few MiB.
+    static Result<std::shared_ptr<const Model>> load(const std::filesystem::path &path,
+                                                     Progress *progress = nullptr, std::stop_token stop = {});
+
+    /// The same from a container that is open already; `path` is for show.
+    static Result<std::shared_ptr<const Model>> fromFile(std::shared_ptr<const GgufFile> file,
+                                                         std::filesystem::path path = {},
+                                                         Progress *progress = nullptr,
+                                                         std::stop_token stop = {});
 
     const std::filesystem::path &path() const { return m_path; }
     const GgufFile &file() const { return *m_file; }

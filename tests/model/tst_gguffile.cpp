@@ -209,7 +209,7 @@ private slots:
         const auto path = writeTinyModel(folder.path().toStdString());
         const auto file = GgufFile::open(path);
         QVERIFY2(file, file ? "" : file.error().text().c_str());
-        QCOMPARE((*file)->name(), std::string("\"tiny.gguf\""));
+        QCOMPARE((*file)->name(), std::string("tiny.gguf"));
         QCOMPARE(*(*file)->stringValue("general.architecture"), std::string_view("llama"));
         QVERIFY((*file)->tensor("token_embd.weight"));
         QVERIFY(!GgufFile::open(folder.path().toStdString()));
