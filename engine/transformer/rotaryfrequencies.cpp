@@ -8,26 +8,19 @@ namespace tokenloupe {
 
 namespace {
 
-/// By how much positions are stretched: 1 without scaling.
-Result<double> positionStretch(const Model &model)
+/// By how much positions are stretched: 1 without scaling. "llama3" is in the file's frequency factors.
+Result<double> positionStretch(const ModelConfig &config)
 {
-    const ModelConfig &config = model.config();
-    if (config.ropeScaling.empty() || config.ropeScaling == "none")
+    if (config.ropeScaling == "none" || config.ropeScaling == "llama3")
         return 1.0;
     if (config.ropeScaling != "linear")
         return makeError(ErrorCode::Unsupported, "rotary scaling",
-                         "\"" + config.ropeScaling + "\" is not one of none, linear");
-    const std::string prefix = config.architecture + ".rope.";
-    // Older files name the factor alone.
-    const bool current = model.file().find(prefix + "scaling.factor") != nullptr;
-    const std::string key = prefix + (current ? "scaling.factor" : "scale_linear");
-    const Result<double> factor = model.file().floatValue(key);
-    if (!factor)
-        return tl::unexpected(factor.error());
-    if (!std::isfinite(*factor) || *factor <= 0)
-        return makeError(ErrorCode::BadFile, key,
-                         "expected a positive number, got " + std::to_string(*factor));
-    return *factor;
+                         "\"" + config.ropeScaling + "\" is not one of none, linear, llama3");
+    const double factor = static_cast<double>(config.ropeScaleFactor);
+    if (!std::isfinite(factor) || factor <= 0)
+        return makeError(ErrorCode::BadFile, "rotary scaling",
+                         "expected a positive factor, got " + std::to_string(factor));
+    return factor;
 }
 
 } // namespace
@@ -35,7 +28,7 @@ Result<double> positionStretch(const Model &model)
 Result<std::vector<float>> rotaryFrequencies(const Model &model)
 {
     const ModelConfig &config = model.config();
-    const Result<double> stretch = positionStretch(model);
+    const Result<double> stretch = positionStretch(config);
     if (!stretch)
         return tl::unexpected(stretch.error());
     const std::size_t pairs = config.ropeDimensions / 2;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/transformer/runmodel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace tokenloupe::test {
+
+namespace {
+
+template <class T>
+T valueOf(Result<T> result)
+{
+    if (!result)
+        throw std::runtime_error(result.error().text());
+    return std::move(*result);
+}
+
+} // namespace
+
+RunModel::RunModel(const std::filesystem::path &path, const RunOptions &options)
+    : RunModel(valueOf(Model::load(path)), options)
+{}
+
+RunModel::RunModel(std::shared_ptr<const Model> model, const RunOptions &options)
+    : m_model(std::move(model))
+    , m_transformer(
+          valueOf(Transformer::create(m_model, valueOf(makeCpuBackend(options.threads)), options.batch)))
+{
+    KvShape shape = m_transformer->kvShape(options.keyType, options.valueType);
+    shape.blockTokens = options.blockTokens;
+    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(shape, options.context)));
+}
+
+std::vector<float> RunModel::run(const std::vector<std::uint32_t> &ids, std::uint32_t batch, LogitRows rows,
+                                 ForwardTap *tap)
+{
+    const std::vector<TokenId> tokens = tokenIds(ids);
+    const std::size_t step = batch > 0 ? batch : m_transformer->maxBatch();
+    std::vector<float> logits;
+    for (std::size_t begin = 0; begin < tokens.size(); begin += step) {
+        ForwardRequest request;
+        request.tokens = std::span(tokens).subspan(begin, std::min(step, tokens.size() - begin));
+        request.rows = rows;
+        request.tap = tap;
+        const std::span<const float> result = valueOf(m_transformer->forward(request, *m_cache));
+        if (rows == LogitRows::Last)
+            logits.clear();
+        logits.insert(logits.end(), result.begin(), result.end());
+    }
+    return logits;
+}
+
+std::vector<float> RunModel::feed(const std::vector<std::uint32_t> &ids, std::uint32_t batch, ForwardTap *tap)
+{
+    return run(ids, batch, LogitRows::Last, tap);
+}
+
+std::vector<float> RunModel::feedAll(const std::vector<std::uint32_t> &ids, std::uint32_t batch)
+{
+    return run(ids, batch, LogitRows::All, nullptr);
+}
+
+std::vector<TokenId> tokenIds(const std::vector<std::uint32_t> &ids)
+{
+    std::vector<TokenId> tokens;
+    tokens.reserve(ids.size());
+    for (const std::uint32_t id : ids)
+        tokens.emplace_back(id);
+    return tokens;
+}
+
+std::uint32_t argmax(std::span<const float> logits)
+{
+    return static_cast<std::uint32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+double logSumExp(std::span<const float> logits)
+{
+    const double top = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+    double sum = 0;
+    for (const float logit : logits)
+        sum += std::exp(static_cast<double>(logit) - top);
+    return top + std::log(sum);
+}
+
+double negativeLogLikelihood(std::span<const float> logits, std::uint32_t id)
+{
+    return logSumExp(logits) - static_cast<double>(logits[id]);
+}
+
+} // namespace tokenloupe::test
