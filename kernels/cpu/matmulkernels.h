@@ -8,6 +8,13 @@
 // operations in the same order: lane = column mod 16, columns rising, one multiply-add each, then the fixed
 // tree.
 
+// Loops over an array of registers have to be unrolled, or the array lives in memory.
+#ifdef __clang__
+#define TOKENLOUPE_UNROLL _Pragma("unroll")
+#else
+#define TOKENLOUPE_UNROLL _Pragma("GCC unroll 32")
+#endif
+
 namespace tokenloupe::kernel {
 
 /// Columns of a tile of weights that is unpacked at a time; with tileRows of them it fits in the first-level
@@ -130,39 +137,53 @@ struct QuantDecode
     }
 };
 
+/// acc += sixteen columns of tileRows rows times those of `tokens` tokens.
+template <class V, int tokens>
+[[gnu::always_inline]] inline void multiplyStep(typename V::Group (&acc)[tokens][V::tileRows][V::groups],
+                                                const float *tile, const float *x, std::int64_t xStride)
+{
+    using Group = typename V::Group;
+    TOKENLOUPE_UNROLL
+    for (int g = 0; g < V::groups; ++g) {
+        constexpr int lanes = 16 / V::groups;
+        Group xs[tokens];
+        TOKENLOUPE_UNROLL
+        for (int t = 0; t < tokens; ++t)
+            xs[t] = V::loadGroup(x + t * xStride + g * lanes);
+        TOKENLOUPE_UNROLL
+        for (int r = 0; r < V::tileRows; ++r) {
+            Group w = V::loadGroup(tile + 16 * r + g * lanes);
+            V::keep(w); // or it would be loaded again for every token
+            TOKENLOUPE_UNROLL
+            for (int t = 0; t < tokens; ++t)
+                acc[t][r][g] = V::multiplyAddGroup(w, xs[t], acc[t][r][g]);
+        }
+    }
+}
+
 /// sums[t][r] += tile · x for tileRows rows and `tokens` tokens; `tile` holds sixteen columns of each row in
 /// turn.
 template <class V, int tokens>
 void multiplyTile(const float *tile, const float *x, std::int64_t xStride, int columns, float *sums)
 {
     constexpr int rows = V::tileRows;
-    typename V::Reg acc[tokens][rows];
-    for (int t = 0; t < tokens; ++t) {
-        for (int r = 0; r < rows; ++r)
-            acc[t][r] = V::load(sums + (t * rows + r) * 16);
-    }
+    constexpr int lanes = 16 / V::groups;
+    typename V::Group acc[tokens][rows][V::groups];
+    TOKENLOUPE_UNROLL
+    for (int i = 0; i < tokens * rows * V::groups; ++i)
+        acc[i / (rows * V::groups)][i / V::groups % rows][i % V::groups] = V::loadGroup(sums + i * lanes);
     int c = 0;
-    for (; c + 16 <= columns; c += 16, tile += 16 * rows) {
-        typename V::Reg xs[tokens];
-        for (int t = 0; t < tokens; ++t)
-            xs[t] = V::load(x + t * xStride + c);
-        for (int r = 0; r < rows; ++r) {
-            const typename V::Reg w = V::load(tile + 16 * r);
-            for (int t = 0; t < tokens; ++t)
-                acc[t][r] = V::multiplyAdd(w, xs[t], acc[t][r]);
-        }
-    }
+    for (; c + 16 <= columns; c += 16, tile += 16 * rows)
+        multiplyStep<V, tokens>(acc, tile, x + c, xStride);
     if (c < columns) {
-        for (int t = 0; t < tokens; ++t) {
-            const typename V::Reg xs = V::loadPart(x + t * xStride + c, columns - c);
-            for (int r = 0; r < rows; ++r)
-                acc[t][r] = V::multiplyAdd(V::load(tile + 16 * r), xs, acc[t][r]);
-        }
+        float xs[tokens][16] = {};
+        for (int t = 0; t < tokens; ++t)
+            std::memcpy(xs[t], x + t * xStride + c, std::size_t(columns - c) * sizeof(float));
+        multiplyStep<V, tokens>(acc, tile, xs[0], 16);
     }
-    for (int t = 0; t < tokens; ++t) {
-        for (int r = 0; r < rows; ++r)
-            V::store(sums + (t * rows + r) * 16, acc[t][r]);
-    }
+    TOKENLOUPE_UNROLL
+    for (int i = 0; i < tokens * rows * V::groups; ++i)
+        V::storeGroup(sums + i * lanes, acc[i / (rows * V::groups)][i / V::groups % rows][i % V::groups]);
 }
 
 template <class V>

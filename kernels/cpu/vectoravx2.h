@@ -18,14 +18,16 @@ struct Vector
         __m256 low;
         __m256 high;
     };
+    using Group = __m256;
     struct DoubleReg
     {
         __m256d part[4];
     };
 
+    static constexpr int groups = 2;
     static constexpr int decodeRows = 4;
-    static constexpr int tileRows = 2;
-    static constexpr int tileTokens = 3;
+    static constexpr int tileRows = 3;
+    static constexpr int tileTokens = 2;
 
     static Reg zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
     static Reg all(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
@@ -47,6 +49,11 @@ struct Vector
         store(lanes, a);
         std::memcpy(p, lanes, std::size_t(n) * sizeof(float));
     }
+
+    static Group loadGroup(const float *p) { return _mm256_loadu_ps(p); }
+    static void storeGroup(float *p, Group a) { _mm256_storeu_ps(p, a); }
+    static Group multiplyAddGroup(Group a, Group b, Group c) { return _mm256_fmadd_ps(a, b, c); }
+    static void keep(Group &a) { __asm__("" : "+x"(a)); }
 
     static Reg add(Reg a, Reg b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
     static Reg subtract(Reg a, Reg b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }

@@ -14,12 +14,14 @@ namespace tokenloupe::avx512 {
 struct Vector
 {
     using Reg = __m512;
+    using Group = __m512;
     struct DoubleReg
     {
         __m512d low;
         __m512d high;
     };
 
+    static constexpr int groups = 1;
     static constexpr int decodeRows = 4;
     static constexpr int tileRows = 8;
     static constexpr int tileTokens = 3;
@@ -30,6 +32,11 @@ struct Vector
     static void store(float *p, Reg a) { _mm512_storeu_ps(p, a); }
     static Reg loadPart(const void *p, int n) { return _mm512_maskz_loadu_ps(first(n), p); }
     static void storePart(float *p, Reg a, int n) { _mm512_mask_storeu_ps(p, first(n), a); }
+
+    static Group loadGroup(const float *p) { return _mm512_loadu_ps(p); }
+    static void storeGroup(float *p, Group a) { _mm512_storeu_ps(p, a); }
+    static Group multiplyAddGroup(Group a, Group b, Group c) { return _mm512_fmadd_ps(a, b, c); }
+    static void keep(Group &a) { __asm__("" : "+v"(a)); }
 
     static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static Reg subtract(Reg a, Reg b) { return _mm512_sub_ps(a, b); }

@@ -14,7 +14,7 @@ namespace tokenloupe::kernel {
 /// error, coefficients rounded to float32). ln 2 is split in a part with few bits, so that n times it is
 /// exact, and the rest.
 template <class V>
-typename V::Reg exponential(typename V::Reg x)
+[[gnu::always_inline]] inline typename V::Reg exponential(typename V::Reg x)
 {
     using Reg = typename V::Reg;
     const Reg bias = V::all(12582912.0F); // 1.5 · 2^23: adding it rounds to an integer
@@ -126,7 +126,7 @@ constexpr float minusInfinity = -__builtin_inff();
 
 /// e^(x - max), and 0 for -inf whatever max is (also -inf, where the difference is NaN).
 template <class V>
-typename V::Reg shiftedExponential(typename V::Reg x, typename V::Reg max)
+[[gnu::always_inline]] inline typename V::Reg shiftedExponential(typename V::Reg x, typename V::Reg max)
 {
     return V::zeroWhereEqual(exponential<V>(V::subtract(x, max)), x, V::all(minusInfinity));
 }

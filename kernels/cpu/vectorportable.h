@@ -20,11 +20,13 @@ struct Vector
     {
         float lane[16];
     };
+    using Group = Reg; ///< what one register holds, for the innermost loop of the matrix product
     struct DoubleReg
     {
         double lane[16];
     };
 
+    static constexpr int groups = 1;     ///< Group is 16 / groups lanes
     static constexpr int decodeRows = 1; ///< rows of a matrix-vector product that are worked on together
     static constexpr int tileRows = 2;   ///< rows × tokens of the block of sums of a matrix-matrix product
     static constexpr int tileTokens = 1;
@@ -56,6 +58,15 @@ struct Vector
     {
         std::memcpy(p, a.lane, std::size_t(n) * sizeof(float));
     }
+
+    static Group loadGroup(const float *p) { return load(p); }
+    static void storeGroup(float *p, const Group &a) { store(p, a); }
+    static Group multiplyAddGroup(const Group &a, const Group &b, const Group &c)
+    {
+        return multiplyAdd(a, b, c);
+    }
+    /// From here on `a` is in a register, not in the memory that it was loaded from.
+    static void keep(Group &) {}
 
     static Reg add(const Reg &a, const Reg &b)
     {
