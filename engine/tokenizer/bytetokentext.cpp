@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/tokenizer/bytetokentext.h"
+
+#include <charconv>
+
+namespace tokenloupe {
+
+std::optional<unsigned char> byteOfTokenText(std::string_view text)
+{
+    if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>')
+        return std::nullopt;
+    unsigned char byte = 0;
+    const char *const end = text.data() + 5;
+    const auto [last, error] = std::from_chars(text.data() + 3, end, byte, 16);
+    if (error != std::errc() || last != end)
+        return std::nullopt;
+    return byte;
+}
+
+} // namespace tokenloupe
