@@ -21,22 +21,24 @@ struct LoadedModel
 {
     std::shared_ptr<const Model> model;
     std::shared_ptr<const Tokenizer> tokenizer;
-    std::shared_ptr<const ChatTemplate> chat; ///< null: the file has none, or it does not parse (see warnings)
+    std::shared_ptr<const ChatTemplate>
+        chat; ///< null: the file has none, or it does not parse (see warnings)
     std::vector<std::string> warnings;
     double loadMs = 0.0;
 
     const ModelConfig &config() const { return model->config(); }
 };
 
-Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path &path, Progress *progress = nullptr,
-                                                     std::stop_token stop = {});
+Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path &path,
+                                                     Progress *progress = nullptr, std::stop_token stop = {});
 
-/// Messages through the model's own template; a model without one gets the contents joined by blank lines. BOS
-/// is added when the model wants it and the template did not already write it. Control tokens are read as such
-/// only where the template wrote them.
+/// Messages through the model's own template; a model without one gets the contents joined by blank lines.
+/// BOS is added when the model wants it and the template did not already write it. Control tokens are read as
+/// such only where the template wrote them.
 Result<PromptTokens> chatPrompt(const LoadedModel &model, const nlohmann::ordered_json &messages,
                                 GenerationPrompt generationPrompt = GenerationPrompt::Add);
-/// Plain text, BOS as the model wants.
+/// Plain text, BOS as the model wants. A prompt that would hold no token at all (empty text, and a model that
+/// adds none) starts from BOS, or from EOS where there is no BOS.
 Result<PromptTokens> rawPrompt(const LoadedModel &model, std::string_view text,
                                SpecialTokens special = SpecialTokens::AsText);
 

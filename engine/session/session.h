@@ -20,6 +20,10 @@
 
 namespace tokenloupe {
 
+/// Recompute: nothing is kept between steps; every step runs the whole history through the model again. The
+/// same tokens, far slower: what the cache is for can be seen by leaving it out.
+enum class CacheUse : std::uint8_t { Keep, Recompute };
+
 struct SessionSettings
 {
     std::uint32_t contextTokens = 0; ///< 0: the smaller of the model's own and 8192
@@ -29,6 +33,7 @@ struct SessionSettings
     KvType valueType = KvType::F32;
     Precision precision = Precision::Exact;
     std::uint64_t logitBudgetBytes = std::uint64_t(256) << 20; ///< 0: logits are not kept
+    CacheUse cacheUse = CacheUse::Keep;
 };
 
 struct StepRequest
@@ -39,28 +44,32 @@ struct StepRequest
     std::stop_token stop;
 };
 
-/// One model, one cache, one sequence of tokens. Synchronous; every call on the thread that created it (asserted);
-/// no locks inside. After any error the session is as before the call.
+/// One model, one cache, one sequence of tokens. Synchronous; every call on the thread that created it
+/// (asserted); no locks inside. After any error the session is as before the call, except that a prefill or
+/// score that failed on its way leaves what it computed in the cache and no run to go on from.
 class Session
 {
 public:
     static Result<std::unique_ptr<Session>> create(std::shared_ptr<const LoadedModel> model,
-                                                   const SessionSettings &settings, Progress *progress = nullptr,
-                                                   std::stop_token stop = {});
+                                                   const SessionSettings &settings,
+                                                   Progress *progress = nullptr, std::stop_token stop = {});
     ~Session();
 
-    /// Starts a run: makes the cache hold exactly `prompt`, keeping the longest prefix that it already holds, and
-    /// computes the logits of the first step. An empty prompt is InvalidArgument; one longer than the context is
-    /// ContextFull with both numbers. Progress counts prompt tokens. Cancelled: what was prefilled stays cached.
-    Result<RunRecord> prefill(std::span<const TokenId> prompt, std::uint64_t seed, Progress *progress = nullptr,
-                              std::stop_token stop = {});
+    /// Starts a run: makes the cache hold exactly `prompt`, keeping the longest prefix that it already holds,
+    /// and computes the logits of the first step. An empty prompt is InvalidArgument; one longer than the
+    /// context is ContextFull with both numbers. Progress counts prompt tokens. Cancelled: what was prefilled
+    /// stays cached.
+    Result<RunRecord> prefill(std::span<const TokenId> prompt, std::uint64_t seed,
+                              Progress *progress = nullptr, std::stop_token stop = {});
 
-    /// Draws the next token (after a forward pass over the one before, except for the first). ContextFull when
-    /// the cache is full: the run ends with EndReason::Context.
+    /// Draws the next token (after a forward pass over the one before, except for the first). ContextFull
+    /// when the cache is full: the run ends with EndReason::Context.
     Result<StepRecord> step(const StepRequest &request);
 
-    /// Back to the moment before `step` of the present run was drawn: its logits are at hand again, later tokens
-    /// are gone from history and cache. NotFound when the logits were dropped (then the token is recomputed).
+    /// Back to the moment before `step` of the present run was drawn: its logits are at hand again, bit for
+    /// bit, later tokens are gone from history and cache. Logits that were dropped are computed anew from the
+    /// token before. A step that was not drawn yet is InvalidArgument (the next one is fine: nothing
+    /// changes).
     Status rewind(StepIndex step);
 
     const LoadedModel &model() const;
@@ -73,11 +82,13 @@ public:
     RunId run() const;
     std::span<const TokenId> history() const; ///< prompt and drawn tokens
     std::uint32_t steps() const;              ///< drawn in this run
-    std::span<const float> currentLogits() const; ///< of the step that was drawn last, or of the first to come
+    std::span<const float>
+    currentLogits() const; ///< of the step that was drawn last, or of the first to come
     std::uint64_t activationBytes() const;
-    /// Forward pass over ids from an empty cache with all logits, in batches: for `score`. `take` gets each row
-    /// (position, logits) in order.
-    Status score(std::span<const TokenId> ids, const std::function<void(std::uint32_t, std::span<const float>)> &take,
+    /// Forward pass over ids from an empty cache with all logits, in batches: for `score`. `take` gets each
+    /// row (position, logits) in order.
+    Status score(std::span<const TokenId> ids,
+                 const std::function<void(std::uint32_t, std::span<const float>)> &take,
                  std::stop_token stop = {});
 
 private:

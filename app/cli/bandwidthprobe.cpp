@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/bandwidthprobe.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace tokenloupe::cli {
+
+namespace {
+
+constexpr std::uint64_t wantedBytes = std::uint64_t(512) << 20;
+constexpr int passes = 5;
+
+std::uint64_t freeMemory()
+{
+    const long pages = sysconf(_SC_AVPHYS_PAGES);
+    const long size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) : 0;
+}
+
+/// Independent sums, so that the loads and not the additions are what takes the time.
+std::uint64_t sumOf(const std::uint64_t *values, std::size_t count)
+{
+    std::array<std::uint64_t, 16> sums{};
+    for (std::size_t i = 0; i + sums.size() <= count; i += sums.size()) {
+        for (std::size_t lane = 0; lane < sums.size(); ++lane)
+            sums[lane] += values[i + lane];
+    }
+    std::uint64_t total = 0;
+    for (std::uint64_t sum : sums)
+        total += sum;
+    return total;
+}
+
+} // namespace
+
+Result<double> readBandwidth(int threads)
+{
+    const std::uint64_t bytes = std::min(wantedBytes, freeMemory() / 4) & ~std::uint64_t(0xFFFFF);
+    if (bytes == 0)
+        return makeError(ErrorCode::OutOfMemory, "bandwidth probe", "no free memory to read");
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return makeError(ErrorCode::OutOfMemory, "bandwidth probe",
+                         std::to_string(bytes) + " bytes are needed");
+#ifdef MADV_HUGEPAGE
+    madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+
+    using Clock = std::chrono::steady_clock;
+    const auto count = static_cast<std::size_t>(std::max(threads, 1));
+    const std::size_t share = bytes / count / 128 * 128;
+    std::atomic<std::uint64_t> sink{0};
+    std::array<Clock::time_point, passes + 1> marks{};
+    std::size_t mark = 0;
+    // All threads start a pass together; the last to arrive takes the time.
+    std::barrier gate(static_cast<std::ptrdiff_t>(count), [&]() noexcept { marks[mark++] = Clock::now(); });
+    {
+        std::vector<std::jthread> readers;
+        for (std::size_t thread = 0; thread < count; ++thread) {
+            readers.emplace_back([&, thread] {
+                auto *part = static_cast<std::byte *>(memory) + thread * share;
+                std::memset(part, 1, share); // pages of the own memory node
+                for (int pass = 0; pass < passes; ++pass) {
+                    gate.arrive_and_wait();
+                    sink +=
+                        sumOf(reinterpret_cast<const std::uint64_t *>(part), share / sizeof(std::uint64_t));
+                }
+                gate.arrive_and_wait();
+            });
+        }
+    }
+    munmap(memory, bytes);
+    double best = 0.0;
+    for (int pass = 0; pass < passes; ++pass) {
+        const double seconds =
+            std::chrono::duration<double>(marks[std::size_t(pass) + 1] - marks[std::size_t(pass)]).count();
+        if (seconds > 0.0)
+            best = std::max(best, static_cast<double>(share * count) / seconds);
+    }
+    // The sum is used, so that the reads are not left out.
+    return sink == 0 ? 0.0 : best;
+}
+
+} // namespace tokenloupe::cli

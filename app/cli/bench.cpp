@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/bandwidthprobe.h"
+#include "app/cli/benchparts.h"
+#include "app/cli/table.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <numeric>
+
+namespace tokenloupe::cli {
+
+namespace {
+
+/// What one token reads of the weights: all tensors once, but of the embedding table one row only, unless it
+/// is the output head too.
+std::uint64_t bytesPerToken(const Model &model)
+{
+    std::uint64_t bytes = 0;
+    const std::span<const std::byte> table = model.weights().tokenEmbedding.data;
+    for (const GgufTensor &tensor : model.file().tensors()) {
+        const bool isTable = tensor.data.data() == table.data();
+        if (!isTable || model.weights().outputKind == OutputHead::Tied)
+            bytes += tensor.bytes;
+        else
+            bytes += tensor.bytes / std::max<std::uint64_t>(1, model.config().vocabulary);
+    }
+    return bytes;
+}
+
+/// Forgets the process's peak so far, so that what is read later is the runs' own.
+void resetPeakMemory()
+{
+    if (std::FILE *file = std::fopen("/proc/self/clear_refs", "w")) {
+        std::fputs("5", file);
+        std::fclose(file);
+    }
+}
+
+struct Repetition
+{
+    double loadMs = 0.0;
+    std::optional<double> ttftMs, prefillTps, decodeTps;
+    std::uint64_t residentBytes = 0;
+    int threads = 0;
+    std::uint64_t bytesPerToken = 0;
+    std::string backend, isa;
+};
+
+Result<Repetition> measure(CommandSet &set, const BenchOptions &options, SessionSettings settings)
+{
+    Repetition out;
+    auto model = loadModel(options.model, nullptr, set.interrupt.token());
+    if (!model)
+        return tl::unexpected(model.error());
+    out.loadMs = (*model)->loadMs;
+    out.bytesPerToken = bytesPerToken(*(*model)->model);
+    const std::uint32_t vocabulary = (*model)->config().vocabulary;
+    if (settings.contextTokens == 0)
+        settings.contextTokens = std::max(options.prompt, options.depth + options.predict + 2) + 1;
+    auto session = Session::create(*model, settings, nullptr, set.interrupt.token());
+    if (!session)
+        return tl::unexpected(session.error());
+    out.threads = (*session)->backend().threads();
+    out.backend = (*session)->backend().name();
+    out.isa = (*session)->backend().isa();
+    StepRequest request;
+    request.settings = greedySettings();
+    request.stop = set.interrupt.token();
+
+    if (options.prompt > 0) {
+        const auto prefilled =
+            (*session)->prefill(benchTokens(options.prompt, vocabulary), 0, nullptr, set.interrupt.token());
+        if (!prefilled)
+            return tl::unexpected(prefilled.error());
+        const auto first = (*session)->step(request);
+        if (!first)
+            return tl::unexpected(first.error());
+        out.prefillTps = prefilled->prefilledTokens * 1000.0 / prefilled->prefillMs;
+        out.ttftMs = prefilled->prefillMs + first->sampleMs + first->otherMs;
+    }
+    if (options.predict > 0) {
+        const auto tps = decodeSpeed(**session, request, options, set.interrupt.token());
+        if (!tps)
+            return tl::unexpected(tps.error());
+        out.decodeTps = *tps;
+    }
+    out.residentBytes = processMemory().residentBytes;
+    return out;
+}
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0.0 : values[values.size() / 2];
+}
+
+struct Lists
+{
+    std::vector<double> load, ttft, prefill, decode;
+};
+
+Lists listsOf(const std::vector<Repetition> &repetitions)
+{
+    Lists lists;
+    for (const Repetition &r : repetitions) {
+        lists.load.push_back(r.loadMs);
+        if (r.ttftMs)
+            lists.ttft.push_back(*r.ttftMs);
+        if (r.prefillTps)
+            lists.prefill.push_back(*r.prefillTps);
+        if (r.decodeTps)
+            lists.decode.push_back(*r.decodeTps);
+    }
+    return lists;
+}
+
+Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repetitions, double before,
+               double after, std::uint64_t peak)
+{
+    const Lists lists = listsOf(repetitions);
+    const Repetition &last = repetitions.back();
+    const double share = static_cast<double>(last.bytesPerToken) * median(lists.decode) /
+                         std::max(1.0, (before + after) / 2.0);
+    return {
+        {"model", options.model},
+        {"threads", last.threads},
+        {"precision", options.session.precision},
+        {"load_ms", lists.load},
+        {"ttft_ms", lists.ttft},
+        {"prefill_tps", lists.prefill},
+        {"decode_tps", lists.decode},
+        {"bytes_per_token", last.bytesPerToken},
+        {"bandwidth_bytes_per_s", {static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(after)}},
+        {"bandwidth_share", lists.decode.empty() ? Json() : number(share)},
+        {"resident_peak_bytes", peak},
+        {"backend", last.backend},
+        {"isa", last.isa},
+        {"prompt_tokens", options.prompt},
+        {"decoded_tokens", options.predict},
+        {"depth", options.depth}};
+}
+
+std::string benchText(const Json &facts)
+{
+    Table numbers({{"", Align::Left}, {"median", Align::Right}, {"each repetition", Align::Left}});
+    for (const char *key : {"load_ms", "ttft_ms", "prefill_tps", "decode_tps"}) {
+        const auto values = facts[key].get<std::vector<double>>();
+        std::string list;
+        for (double value : values)
+            list += (list.empty() ? "" : "  ") + fixed(value, 1);
+        numbers.row({key, values.empty() ? "–" : fixed(median(values), 1), list});
+    }
+    const auto bandwidth = facts["bandwidth_bytes_per_s"].get<std::vector<double>>();
+    Table rest({{"", Align::Left}, {"", Align::Left}});
+    rest.row({"model", facts["model"].get<std::string>()});
+    rest.row({"backend", facts["backend"].get<std::string>() + " " + facts["isa"].get<std::string>() + ", " +
+                             facts["threads"].dump() + " threads, " + facts["precision"].get<std::string>()});
+    rest.row({"weights read per token", byteText(facts["bytes_per_token"].get<std::uint64_t>())});
+    rest.row({"memory read speed", fixed(bandwidth[0] / 1e9, 2) + " GB/s before, " +
+                                       fixed(bandwidth[1] / 1e9, 2) + " GB/s after"});
+    if (facts["bandwidth_share"].is_number())
+        rest.row({"share of it used", fixed(100.0 * facts["bandwidth_share"].get<double>(), 1) + " %"});
+    rest.row({"peak resident", byteText(facts["resident_peak_bytes"].get<std::uint64_t>())});
+    return rest.text() + "\n" + numbers.text();
+}
+
+ExitStatus runModelBench(CommandSet &set, const BenchOptions &options, const SessionSettings &settings)
+{
+    const int threads = settings.threads > 0 ? settings.threads : usableCores();
+    const auto before = readBandwidth(threads);
+    if (!before)
+        return set.terminal.fail(before.error());
+    resetPeakMemory();
+    std::vector<Repetition> repetitions;
+    std::uint64_t resident = 0;
+    for (std::uint32_t i = 0; i < options.repetitions; ++i) {
+        auto repetition = measure(set, options, settings);
+        if (!repetition)
+            return set.terminal.fail(repetition.error());
+        resident = std::max(resident, repetition->residentBytes);
+        repetitions.push_back(std::move(*repetition));
+    }
+    // Where the peak cannot be reset it still holds the probe's buffer: then the largest of the readings
+    // counts.
+    const std::uint64_t peak = processMemory().peakResidentBytes;
+    constexpr std::uint64_t probeBytes = std::uint64_t(500) << 20;
+    const std::uint64_t own = peak > resident + probeBytes || peak < resident ? resident : peak;
+    const auto after = readBandwidth(threads);
+    if (!after)
+        return set.terminal.fail(after.error());
+    const Json facts = benchJson(options, repetitions, *before, *after, own);
+    if (options.format == Format::JsonLines)
+        set.terminal.json(facts);
+    else
+        set.terminal.text(benchText(facts));
+    return set.terminal.end();
+}
+
+ExitStatus runBench(CommandSet &set, const BenchOptions &options)
+{
+    const int parts = int(options.sampler) + int(options.tokenizerFile.has_value()) + int(options.trace);
+    if (parts > 1)
+        return set.terminal.usage("bench: one of --sampler, --tokenizer, --trace");
+    const auto settings = options.session.settings();
+    if (!settings)
+        return set.terminal.usage("bench: " + settings.error().text());
+    if (options.sampler)
+        return benchSampler(set, options);
+    if (options.model.empty())
+        return set.terminal.usage("bench: give a MODEL");
+    if (options.tokenizerFile)
+        return benchTokenizer(set, options);
+    if (options.trace)
+        return benchTrace(set, options, *settings);
+    if (options.session.backend == "cuda")
+        set.terminal.message("built without CUDA: running on the CPU");
+    return runModelBench(set, options, *settings);
+}
+
+} // namespace
+
+void addBench(CommandSet &set)
+{
+    auto options = std::make_shared<BenchOptions>();
+    CLI::App *command = addCommand(set, "bench", "How fast a model runs on this machine", options, runBench);
+    command->add_option("model", options->model, "GGUF file (not needed with --sampler)");
+    command->add_option("-p,--prompt-tokens", options->prompt, "Tokens to prefill; 0: leave that part out")
+        ->capture_default_str();
+    command->add_option("-n,--predict", options->predict, "Tokens to decode; 0: leave that part out")
+        ->capture_default_str();
+    command->add_option("-r,--repetitions", options->repetitions, "Repetitions, each with a fresh load")
+        ->check(CLI::Range(1U, 1000U))
+        ->capture_default_str();
+    command->add_option("--depth", options->depth, "Decode after this many tokens")->capture_default_str();
+    command->add_flag("--sampler", options->sampler, "Sampler chains instead: µs a token by vocabulary size");
+    command->add_option("--tokenizer", options->tokenizerFile,
+                        "The tokenizer over this text file instead: MB/s");
+    command->add_flag("--trace", options->trace, "What recording for every panel costs instead");
+    options->session.addTo(*command);
+}
+
+} // namespace tokenloupe::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/sessionoptions.h"
+
+#include "app/cli/progressmeter.h"
+
+namespace tokenloupe::cli {
+
+void SessionOptions::addTo(CLI::App &command)
+{
+    command.add_option("-t,--threads", threads, "Threads; default: one for each core")
+        ->check(CLI::Range(1U, 1024U));
+    command.add_option("-c,--context", context, "Context in tokens; default: the model's own, at most 8192")
+        ->check(CLI::Range(1U, 4294967294U));
+    command.add_option("--kv-type-k", keyType, "Element type of cached keys: f32, f16");
+    command.add_option("--kv-type-v", valueType, "Element type of cached values: f32, f16");
+    command.add_option("--precision", precision, "exact: float32 activations");
+    command.add_option("--backend", backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+}
+
+Result<SessionSettings> SessionOptions::settings() const
+{
+    SessionSettings settings;
+    settings.threads = static_cast<int>(threads);
+    settings.contextTokens = context;
+    settings.logitBudgetBytes = 0; // rows are used when they are made, or kept by the command itself
+    const auto keys = kvTypeOf(keyType);
+    if (!keys)
+        return makeError(ErrorCode::InvalidArgument, "--kv-type-k", "f32 or f16, not \"" + keyType + "\"");
+    const auto values = kvTypeOf(valueType);
+    if (!values)
+        return makeError(ErrorCode::InvalidArgument, "--kv-type-v", "f32 or f16, not \"" + valueType + "\"");
+    settings.keyType = *keys;
+    settings.valueType = *values;
+    if (precision == "fast")
+        return makeError(ErrorCode::InvalidArgument, "--precision fast", "not available yet; exact is");
+    if (precision != "exact")
+        return makeError(ErrorCode::InvalidArgument, "--precision", "exact, not \"" + precision + "\"");
+    return settings;
+}
+
+std::shared_ptr<const LoadedModel> loadModelShowing(CommandSet &set, const std::string &path,
+                                                    ExitStatus &status)
+{
+    auto model = [&] {
+        ProgressMeter meter("loading");
+        return loadModel(path, meter.progress(), set.interrupt.token());
+    }();
+    if (!model) {
+        status = set.terminal.fail(model.error());
+        return nullptr;
+    }
+    set.terminal.warnings((*model)->warnings);
+    return *model;
+}
+
+std::unique_ptr<Session> openSession(CommandSet &set, std::shared_ptr<const LoadedModel> model,
+                                     const SessionSettings &settings, const SessionOptions &options,
+                                     ExitStatus &status)
+{
+    if (options.backend == "cuda")
+        set.terminal.message("built without CUDA: running on the CPU");
+    auto session = [&] {
+        ProgressMeter meter("preparing");
+        return Session::create(std::move(model), settings, meter.progress(), set.interrupt.token());
+    }();
+    if (!session) {
+        status = set.terminal.fail(session.error());
+        return nullptr;
+    }
+    return std::move(*session);
+}
+
+Status checkIds(const LoadedModel &model, const std::vector<TokenId> &ids)
+{
+    const std::uint32_t vocabulary = model.config().vocabulary;
+    for (TokenId id : ids) {
+        if (id.value() >= vocabulary)
+            return makeError(ErrorCode::InvalidArgument, "token id " + std::to_string(id.value()),
+                             "the vocabulary has ids 0 to " + std::to_string(vocabulary - 1));
+    }
+    return {};
+}
+
+} // namespace tokenloupe::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/cli/commandset.h"
+#include "engine/session/session.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tokenloupe::cli {
+
+/// --threads --context --kv-type-k --kv-type-v --precision --backend
+struct SessionOptions
+{
+    std::uint32_t threads = 0;
+    std::uint32_t context = 0;
+    std::string keyType = "f32";
+    std::string valueType = "f32";
+    std::string precision = "exact";
+    std::string backend = "cpu";
+
+    void addTo(CLI::App &command);
+    /// Values that the parser let through but the engine does not know: InvalidArgument, which is wrong
+    /// usage.
+    Result<SessionSettings> settings() const;
+};
+
+/// Loads with a progress meter, prints warnings. Nothing: `status` says how to end.
+std::shared_ptr<const LoadedModel> loadModelShowing(CommandSet &set, const std::string &path,
+                                                    ExitStatus &status);
+/// A session of it, on the CPU (and why, when another backend was asked for).
+std::unique_ptr<Session> openSession(CommandSet &set, std::shared_ptr<const LoadedModel> model,
+                                     const SessionSettings &settings, const SessionOptions &options,
+                                     ExitStatus &status);
+/// InvalidArgument naming the first id that the vocabulary does not have.
+Status checkIds(const LoadedModel &model, const std::vector<TokenId> &ids);
+
+} // namespace tokenloupe::cli

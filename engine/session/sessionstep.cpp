@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/session/session.h"
+#include "engine/session/sessionstate.h"
+
+#include <cassert>
+
+namespace tokenloupe {
+
+namespace {
+
+constexpr std::uint32_t residentEverySteps = 16; // reading it costs a system call
+
+/// Passes everything on and notes the probability of one token at the draw (0 when a stage removed it).
+class ProbabilityOf : public ChainRecorder
+{
+public:
+    ProbabilityOf(TokenId token, ChainRecorder *next)
+        : m_token(token)
+        , m_next(next)
+    {}
+
+    double probability() const { return m_probability; }
+
+    void begin(std::span<const float> logits) override
+    {
+        if (m_next)
+            m_next->begin(logits);
+    }
+    void afterStage(const StageSettings &stage, const Candidates &candidates, double microseconds) override
+    {
+        if (m_next)
+            m_next->afterStage(stage, candidates, microseconds);
+    }
+    void beforeDraw(const Candidates &candidates, std::span<const double> probabilities) override
+    {
+        for (std::size_t i = 0; i < candidates.items.size() && i < probabilities.size(); ++i) {
+            if (candidates.items[i].id == m_token)
+                m_probability = probabilities[i];
+        }
+        if (m_next)
+            m_next->beforeDraw(candidates, probabilities);
+    }
+    void drawn(const DrawResult &result) override
+    {
+        if (m_next)
+            m_next->drawn(result);
+    }
+
+private:
+    TokenId m_token;
+    ChainRecorder *m_next = nullptr;
+    double m_probability = 0.0;
+};
+
+} // namespace
+
+std::shared_ptr<const SamplerSettings>
+Session::State::withSeed(const std::shared_ptr<const SamplerSettings> &given)
+{
+    if (given->seed == seed)
+        return given;
+    if (given != givenSettings || seededSettings->seed != seed) {
+        auto copy = std::make_shared<SamplerSettings>(*given);
+        copy->seed = seed;
+        seededSettings = std::move(copy);
+        givenSettings = given;
+    }
+    return seededSettings;
+}
+
+void Session::State::record(StepRecord &step, std::span<const float> row,
+                            const LogitStatistics &statistics) const
+{
+    step.ref = {run, StepIndex(steps)};
+    step.endsTurn =
+        step.token.value() < model->tokenizer->size() && model->tokenizer->isEndOfTurn(step.token);
+    step.position = static_cast<std::uint32_t>(history.size());
+    step.logit = row[step.token.value()];
+    step.pRaw = statistics.probabilityOf(step.logit);
+    step.rank = rankOf(row, step.token);
+    step.entropyBits = statistics.entropyBits;
+    step.logSumExp = statistics.logSumExp;
+    step.kvTokens = cache->tokens();
+    step.kvBlocks = cache->usedBlocks();
+    step.kvBytes = cache->usedBytes();
+}
+
+Result<StepRecord> Session::step(const StepRequest &request)
+{
+    State &s = *m_state;
+    assert(s.isOwnThread());
+    assert(request.settings);
+    if (!s.run.isValid())
+        return makeError(ErrorCode::InvalidArgument, "step", "there is no prompt yet");
+    if (request.force && request.force->value() >= s.model->config().vocabulary)
+        return makeError(ErrorCode::InvalidArgument, "force",
+                         "token id " + std::to_string(request.force->value()) +
+                             " is not below the vocabulary's " +
+                             std::to_string(s.model->config().vocabulary));
+    if (request.stop.stop_requested())
+        return makeError(ErrorCode::Cancelled, "step", "cancelled");
+    if (!s.logitsReady && s.history.size() > s.settings.contextTokens)
+        return makeError(ErrorCode::ContextFull, "step",
+                         "all " + std::to_string(s.settings.contextTokens) +
+                             " tokens of the context are used");
+
+    StepRecord record;
+    record.settings = s.withSeed(request.settings);
+    Stopwatch watch;
+    std::span<const float> row = s.currentLogits;
+    if (s.logitsReady) {
+        record.forwardMs = s.stepForwardMs.back();
+    } else {
+        auto forwarded = s.forwardUpTo(s.history.size(), request.stop);
+        if (!forwarded)
+            return tl::unexpected(forwarded.error());
+        row = *forwarded;
+        record.forwardMs = watch.lap();
+    }
+    // Undone when the chain refuses these logits.
+    const auto cachedBefore = static_cast<std::uint32_t>(s.history.size()) - 1;
+
+    watch.lap();
+    const TokenId forced = request.force.value_or(TokenId());
+    ProbabilityOf probability(forced, request.recorder);
+    const SamplingContext context{s.history, s.steps};
+    const auto drawn =
+        SamplerChain(record.settings).run(row, context, request.force ? &probability : request.recorder);
+    const auto statistics = drawn ? logitStatistics(row) : tl::unexpected(drawn.error());
+    if (!statistics) {
+        if (!s.logitsReady)
+            s.truncate(cachedBefore);
+        return tl::unexpected(statistics.error());
+    }
+    record.token = request.force ? forced : drawn->token;
+    record.origin = request.force ? TokenOrigin::Forced : TokenOrigin::Drawn;
+    record.u = drawn->u;
+    record.p = request.force ? probability.probability() : drawn->probability;
+    s.record(record, row, *statistics);
+    record.sampleMs = watch.lap();
+
+    if (s.settings.logitBudgetBytes > 0)
+        s.logits->put(record.ref, row);
+    if (!s.logitsReady) {
+        s.take(row);
+        s.stepForwardMs.push_back(record.forwardMs);
+    }
+    s.logitsReady = false;
+    s.history.push_back(record.token);
+    ++s.steps;
+    if (record.ref.step.value() % residentEverySteps == 0)
+        record.residentBytes = processMemory().residentBytes;
+    record.otherMs = watch.lap();
+    return record;
+}
+
+} // namespace tokenloupe
