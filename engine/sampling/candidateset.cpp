@@ -77,8 +77,13 @@ Candidate CandidateSet::best() const
 std::vector<Candidate> CandidateSet::top(std::size_t count) const
 {
     count = std::min(count, size());
-    if (!m_dense.empty())
-        return selectTop(m_dense, count);
+    if (!m_dense.empty()) {
+        // The banned ones are among the last; room for them, so that `count` others are found.
+        std::vector<Candidate> items = selectTop(m_dense, count + m_banned.size());
+        dropBanned(items);
+        items.resize(count);
+        return items;
+    }
     const auto &items = m_list.items;
     if (m_list.order == CandidateOrder::DescendingLogit)
         return {items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count)};
@@ -94,18 +99,26 @@ std::span<const Candidate> CandidateSet::descending() const
 
 void CandidateSet::copyTo(Candidates &out) const
 {
-    if (m_dense.empty())
+    if (m_dense.empty()) {
         out = m_list;
-    else
-        out.assign(m_dense);
+        return;
+    }
+    out.assign(m_dense);
+    dropBanned(out.items);
+}
+
+void CandidateSet::setList(std::vector<Candidate> items, CandidateOrder order)
+{
+    m_list.items = std::move(items);
+    m_list.order = order;
+    m_dense = {};
+    m_own.clear();
+    m_banned.clear();
 }
 
 void CandidateSet::keep(std::vector<Candidate> items)
 {
-    m_dense = {};
-    m_own.clear();
-    m_list.items = std::move(items);
-    m_list.order = CandidateOrder::DescendingLogit;
+    setList(std::move(items), CandidateOrder::DescendingLogit);
     m_idOrder = IdOrder::Any;
 }
 
@@ -115,11 +128,22 @@ void CandidateSet::keepAtLeast(double threshold)
         std::erase_if(m_list.items, [threshold](const Candidate &c) { return !(c.logit >= threshold); });
         return;
     }
-    m_list.items = selectAtLeast(m_dense, threshold);
-    m_list.order = CandidateOrder::Unsorted;
+    std::vector<Candidate> items = selectAtLeast(m_dense, threshold);
+    dropBanned(items);
+    setList(std::move(items), CandidateOrder::Unsorted);
     m_idOrder = IdOrder::Rising;
-    m_dense = {};
-    m_own.clear();
+}
+
+bool CandidateSet::isBanned(TokenId id) const
+{
+    return std::binary_search(m_banned.begin(), m_banned.end(), id);
+}
+
+void CandidateSet::dropBanned(std::vector<Candidate> &items) const
+{
+    if (!m_banned.empty())
+        std::erase_if(items,
+                      [this](const Candidate &c) { return c.logit == minusInfinity && isBanned(c.id); });
 }
 
 void CandidateSet::ownDense()
@@ -130,21 +154,15 @@ void CandidateSet::ownDense()
     m_dense = m_own;
 }
 
-void CandidateSet::becomeList()
-{
-    m_list.assign(m_dense);
-    m_idOrder = IdOrder::Rising;
-    m_dense = {};
-    m_own.clear();
-}
-
 std::vector<LogitEdit> CandidateSet::alive(std::span<const TokenId> ids) const
 {
     std::vector<LogitEdit> found;
     found.reserve(ids.size());
     if (!m_dense.empty()) {
-        for (const TokenId id : ids)
-            found.push_back({id, m_dense[id.value()]});
+        for (const TokenId id : ids) {
+            if (!isBanned(id))
+                found.push_back({id, m_dense[id.value()]});
+        }
     } else if (m_idOrder == IdOrder::Rising) {
         for (const TokenId id : ids) {
             const auto at = std::lower_bound(m_list.items.begin(), m_list.items.end(), id, idLess);
@@ -165,20 +183,22 @@ void CandidateSet::apply(std::span<const LogitEdit> edits)
 {
     if (edits.empty())
         return;
-    const auto removed = [this](const LogitEdit &entry) {
-        return entry.logit == minusInfinity && logitOf(entry.id) != minusInfinity;
-    };
-    if (!m_dense.empty() && std::any_of(edits.begin(), edits.end(), removed))
-        becomeList();
     if (!m_dense.empty()) {
         ownDense();
-        for (const LogitEdit &entry : edits)
-            m_own[entry.id.value()] = entry.logit;
+        const std::size_t before = m_banned.size();
+        for (const LogitEdit &entry : edits) {
+            float &logit = m_own[entry.id.value()];
+            // A token that the model itself gave -inf stays in the set; one that gets it now leaves.
+            if (entry.logit == minusInfinity && logit != minusInfinity)
+                m_banned.push_back(entry.id);
+            logit = entry.logit;
+        }
+        std::inplace_merge(m_banned.begin(), m_banned.begin() + static_cast<std::ptrdiff_t>(before),
+                           m_banned.end());
         return;
     }
 
     const auto update = [](Candidate &item, const LogitEdit &entry) {
-        // A token that the model itself gave -inf stays in the list; one that is banned now leaves it.
         const bool banned = entry.logit == minusInfinity && item.logit != minusInfinity;
         item.logit = entry.logit;
         if (banned)
@@ -198,11 +218,6 @@ void CandidateSet::apply(std::span<const LogitEdit> edits)
     }
     std::erase_if(m_list.items, [](const Candidate &item) { return !item.id.isValid(); });
     m_list.order = CandidateOrder::Unsorted;
-}
-
-float CandidateSet::logitOf(TokenId id) const
-{
-    return m_dense[id.value()];
 }
 
 void CandidateSet::divideBy(float divisor)
@@ -247,9 +262,13 @@ const Candidate *DescendingWalk::next()
     if (m_next == m_view.size()) {
         if (m_view.size() == m_set.size())
             return nullptr;
+        // Mostly the first chunk is enough; who goes beyond the second is likely to need a good part of them
+        // all.
         constexpr std::size_t firstChunk = 64;
-        constexpr std::size_t growth = 8;
-        m_sorted = m_set.top(std::max(firstChunk, growth * m_view.size()));
+        constexpr std::size_t secondChunk = 1024;
+        m_sorted = m_set.top(m_view.empty()                ? firstChunk
+                             : m_view.size() < secondChunk ? secondChunk
+                                                           : m_set.size());
         m_view = m_sorted;
     }
     return &m_view[m_next++];

@@ -33,7 +33,10 @@ public:
     CandidateSet(const CandidateSet &) = delete; // m_dense would go on looking at the other's m_own
     CandidateSet &operator=(const CandidateSet &) = delete;
 
-    std::size_t size() const { return m_dense.empty() ? m_list.items.size() : m_dense.size(); }
+    std::size_t size() const
+    {
+        return m_dense.empty() ? m_list.items.size() : m_dense.size() - m_banned.size();
+    }
     std::size_t vocabulary() const { return m_vocabulary; }
     SoftmaxSums sums() const;
     float maximum() const;
@@ -61,14 +64,16 @@ public:
 private:
     CandidateSet() = default;
     void ownDense();
-    void becomeList();
-    float logitOf(TokenId id) const;
+    bool isBanned(TokenId id) const;
+    void dropBanned(std::vector<Candidate> &items) const;
+    void setList(std::vector<Candidate> items, CandidateOrder order);
     std::vector<LogitEdit> alive(std::span<const TokenId> ids) const;
     void apply(std::span<const LogitEdit> edits);
 
     std::size_t m_vocabulary = 0;
     std::span<const float> m_dense; ///< every token by id; empty once the set is a list
     std::vector<float> m_own;       ///< what m_dense refers to after a change
+    std::vector<TokenId> m_banned;  ///< removed, rising ids, -inf in m_dense; empty once the set is a list
     Candidates m_list;
     enum class IdOrder { Any, Rising } m_idOrder = IdOrder::Any;
 };
