@@ -147,12 +147,6 @@ void readHeads(ConfigReader &reader, ModelConfig &config)
     config.kvHeads = reader.perLayer("attention.head_count_kv", maxHeads, config.layers, config.heads);
     if (!reader.status() || config.heads == 0)
         return;
-    for (const std::uint32_t kvHeads : config.kvHeads) {
-        if (config.heads % kvHeads != 0)
-            reader.fail(ErrorCode::BadFile, "attention.head_count_kv",
-                        "expected a divisor of the " + std::to_string(config.heads) + " heads, found " +
-                            std::to_string(kvHeads));
-    }
     std::optional<std::uint32_t> share;
     if (config.embedding % config.heads == 0)
         share = config.embedding / config.heads;
@@ -160,6 +154,12 @@ void readHeads(ConfigReader &reader, ModelConfig &config)
         reader.fail(ErrorCode::BadFile, "attention.head_count",
                     "expected a divisor of the width " + std::to_string(config.embedding) + ", found " +
                         std::to_string(config.heads));
+    for (const std::uint32_t kvHeads : config.kvHeads) {
+        if (config.heads % kvHeads != 0)
+            reader.fail(ErrorCode::BadFile, "attention.head_count_kv",
+                        "expected a divisor of the " + std::to_string(config.heads) + " heads, found " +
+                            std::to_string(kvHeads));
+    }
     config.headSize = reader.count("attention.key_length", maxHeads, share);
     config.valueHeadSize = reader.count("attention.value_length", maxHeads, share);
 }
