@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "widgets/controls/livepanel.h"
+#include "widgets/models/inspectorcontext.h"
+
+#include <QElapsedTimer>
+#include <cstdint>
+
+class QLabel;
+
+namespace tokenloupe {
+
+class StackedBar;
+
+/// The memory plan, made before anything was allocated, beside what the process really holds.
+class MemoryPanel : public LivePanel
+{
+    Q_OBJECT
+
+public:
+    explicit MemoryPanel(InspectorContext &context, QWidget *parent = nullptr);
+
+protected:
+    void refresh() override;
+
+private:
+    std::uint64_t measuredBytes();
+
+    InspectorContext m_context;
+    StackedBar *m_planned = nullptr;
+    StackedBar *m_measured = nullptr;
+    QLabel *m_note = nullptr;
+    QElapsedTimer m_sinceRead; ///< of the process's own count
+    std::uint64_t m_resident = 0;
+    std::uint64_t m_peak = 0;
+};
+
+} // namespace tokenloupe
