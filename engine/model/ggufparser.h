@@ -16,12 +16,16 @@ public:
     Status parse();
 
 private:
+    static constexpr std::uint64_t maxNameBytes = 65535; // the format's own limit for keys
+
     Status parseHeader();
     Status parseKeys();
     Status parseKey();
     Result<GgufValue> parseValue(const std::string &key, GgufType type);
     Result<GgufArray> parseArray(const std::string &key, std::uint32_t depth);
     Status readAlignment();
+
+    // The list of tensors: gguftensorlist.cpp
     Status parseTensors();
     Result<GgufTensor> parseTensor(std::uint64_t number);
     Status measure(GgufTensor &tensor, std::uint32_t typeId) const;

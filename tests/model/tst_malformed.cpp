@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/model/allocationcounter.h"
+#include "tests/model/malformedinput.h"
 #include "tests/model/modelcheck.h"
-#include "tests/support/ggufwriter.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
-#include "tests/support/tinymodel.h"
 
 #include <QRegularExpression>
-#include <algorithm>
-#include <cctype>
 #include <functional>
-#include <random>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -19,46 +15,7 @@ using Bytes = std::vector<std::byte>;
 Q_DECLARE_METATYPE(Bytes)
 Q_DECLARE_METATYPE(std::filesystem::path)
 
-namespace {
-
-/// Everything that reading a model may ask for, as a multiple of the file: strings and map nodes are larger
-/// than what they come from, by a bounded factor. A number that the file merely claims goes far beyond.
-std::size_t allowedBytes(std::size_t fileBytes)
-{
-    return 80 * fileBytes + 65536;
-}
-
-TinyModelOptions smallModel()
-{
-    TinyModelOptions options;
-    options.layers = 1;
-    options.embedding = 8;
-    options.heads = 2;
-    options.kvHeads = 1;
-    options.feedForward = 12;
-    options.bias = TinyBias::Attention;
-    options.chatTemplate = "{{ messages }}";
-    options.ropeFrequencyFactors = {1.0F, 2.0F};
-    return options;
-}
-
-GgufWriter twoTensors()
-{
-    GgufWriter writer;
-    writer.string("general.architecture", "llama");
-    writer.tensor("first", {8}, 0, Bytes(32, std::byte{1})).tensor("second", {8}, 0, Bytes(32, std::byte{2}));
-    return writer;
-}
-
-bool isOneCleanLine(const std::string &text)
-{
-    return std::none_of(text.begin(), text.end(),
-                        [](char c) { return std::iscntrl(static_cast<unsigned char>(c)); }) &&
-           text.size() < 1000;
-}
-
-} // namespace
-
+/// Files that are wrong as containers, and the reference set of wrong files.
 class TestMalformed : public QObject
 {
     Q_OBJECT
@@ -209,58 +166,6 @@ private slots:
             QVERIFY2(!accepted || check.warnings > 0, text.constData());
     }
 
-    void faultsOfAModel_data();
-    void faultsOfAModel();
-
-    void everyTruncation_data() { controls(); }
-
-    void everyTruncation()
-    {
-        QFETCH(Bytes, bytes);
-        QFETCH(int, header);
-        for (std::size_t size = 0; size < bytes.size();
-             size += size < std::size_t(header) + 64 ? 1 : 1 + bytes.size() / 500) {
-            // A copy of its own, so that a sanitizer sees reads beyond it.
-            const Bytes cut(bytes.begin(), bytes.begin() + std::ptrdiff_t(size));
-            const AllocationCounter counter;
-            const ModelCheck check = checkModelBytes(cut);
-            QVERIFY2(counter.total() <= allowedBytes(bytes.size()), qPrintable(QString::number(size)));
-            QVERIFY2(check.broken.empty(), check.broken.c_str());
-            QVERIFY2(!check.loaded, qPrintable(QString::number(size)));
-        }
-    }
-
-    void changedBytes_data() { controls(); }
-
-    void changedBytes()
-    {
-        QFETCH(Bytes, bytes);
-        QFETCH(int, header);
-        std::mt19937 random(20240605);
-        Bytes changed = bytes;
-        int refused = 0;
-        constexpr int rounds = 1500;
-        for (int round = 0; round < rounds; ++round) {
-            // Mostly the header, where structure is; some in the data, where any value is fine.
-            const std::size_t place = random() % (round % 8 == 0 ? bytes.size() : std::size_t(header));
-            const std::byte before = changed[place];
-            constexpr std::array<unsigned, 6> favourites = {0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF};
-            changed[place] = static_cast<std::byte>(round % 3 == 0 ? random() : favourites[random() % 6]);
-            const AllocationCounter counter;
-            const ModelCheck check = checkModelBytes(changed);
-            const QString where = QStringLiteral("byte %1 = %2").arg(place).arg(int(changed[place]));
-            QVERIFY2(counter.total() <= allowedBytes(bytes.size()), qPrintable(where));
-            QVERIFY2(check.broken.empty(), qPrintable(where + QString::fromStdString(check.broken)));
-            if (check.error) {
-                QVERIFY2(isOneCleanLine(check.error->text()), check.error->text().c_str());
-                ++refused;
-            }
-            changed[place] = before;
-        }
-        QVERIFY(refused > rounds / 20);
-        QVERIFY(changed == bytes);
-    }
-
 private:
     using AddRow = std::function<void(const char *, Bytes, int, const char *)>;
 
@@ -372,174 +277,8 @@ private:
         row("no data section", exact.bytes(), m_bad, "ends before the tensor data");
     }
 
-    void controls()
-    {
-        QTest::addColumn<Bytes>("bytes");
-        QTest::addColumn<int>("header");
-        const auto row = [](const char *name, Bytes bytes) {
-            const auto file = GgufFile::parse(bytes, name);
-            const int header = int(file ? (*file)->dataOffset() : bytes.size());
-            QTest::newRow(name) << std::move(bytes) << header;
-        };
-        GgufWriter types(2);
-        types.u8("a", 1).i8("b", 1).u16("c", 1).i16("d", 1).u32("e", 1).i32("f", 1).f32("g", 1).boolean("h",
-                                                                                                        true);
-        types.u64("i", 1).i64("j", 1).f64("k", 1).string("l", "text");
-        types.strings("m", std::vector<std::string>{"x", "yz"}).floats("n", std::vector<float>{1, 2});
-        types.tensor("o", {2, 3}, 1, Bytes(12)).tensor("p", {32}, 8, Bytes(34));
-        row("own: every type", types.bytes());
-        row("own: two tensors", twoTensors().bytes());
-        row("own: tiny model", tinyModelBytes(smallModel()));
-        for (const char *name : {"gguf/ok_minimal.gguf", "gguf/ok_all_value_types.gguf",
-                                 "gguf_model/ok_tiny_random_llama.gguf"}) {
-            if (const auto path = sharedPath(std::string("malformed/") + name))
-                row(name, readBytes(*path));
-        }
-    }
-
     int m_bad = 0;
 };
-
-using Change = std::function<void(GgufWriter &)>;
-Q_DECLARE_METATYPE(Change)
-
-void TestMalformed::faultsOfAModel_data()
-{
-    QTest::addColumn<Change>("change");
-    QTest::addColumn<int>("code");
-    QTest::addColumn<QString>("says");
-    const auto row = [](const char *name, ErrorCode code, const char *says, Change change) {
-        QTest::newRow(name) << std::move(change) << int(code) << QString::fromUtf8(says);
-    };
-    const auto number = [](const char *key, std::uint32_t value) {
-        return [key, value](GgufWriter &w) { w.without(key).u32(key, value); };
-    };
-    const auto missing = [](const char *key) { return [key](GgufWriter &w) { w.without(key); }; };
-    const auto lost = [](const char *name) { return [name](GgufWriter &w) { w.withoutTensor(name); }; };
-    const auto shape = [](const char *name, std::vector<std::uint64_t> extents) {
-        return [name, extents](GgufWriter &w) { w.claimShape(name, extents); };
-    };
-    constexpr auto bad = ErrorCode::BadFile;
-    constexpr auto unsupported = ErrorCode::Unsupported;
-
-    row("no architecture", bad, "key \"general.architecture\" is missing", missing("general.architecture"));
-    row("other architecture", unsupported, "\"gemma9\\x00\" is not one that this program runs (llama)",
-        [](GgufWriter &w) {
-            w.without("general.architecture").string("general.architecture", std::string_view("gemma9\0", 7));
-        });
-    row("architecture is a number", bad, "expected a string",
-        [](GgufWriter &w) { w.without("general.architecture").u32("general.architecture", 7); });
-    for (const char *key : {"block_count", "embedding_length", "context_length", "feed_forward_length",
-                            "attention.head_count"}) {
-        const std::string full = std::string("llama.") + key;
-        const std::string none = "key \"" + full + "\" is missing";
-        const std::string zero = "key \"" + full + "\": expected 1 to";
-        row(("missing " + full).c_str(), bad, none.c_str(), [full](GgufWriter &w) { w.without(full); });
-        row(("zero " + full).c_str(), bad, zero.c_str(),
-            [full](GgufWriter &w) { w.without(full).u32(full, 0); });
-        row(("huge " + full).c_str(), bad, "expected 1 to",
-            [full](GgufWriter &w) { w.without(full).u64(full, ~0ULL); });
-        row(("negative " + full).c_str(), bad, "expected a number from 0, found -1",
-            [full](GgufWriter &w) { w.without(full).i32(full, -1); });
-        row(("text " + full).c_str(), bad, "expected an integer, found a value of type string",
-            [full](GgufWriter &w) { w.without(full).string(full, "8"); });
-    }
-    row("no epsilon", bad, "layer_norm_rms_epsilon\" is missing",
-        missing("llama.attention.layer_norm_rms_epsilon"));
-    row("epsilon is not a number", bad, "expected a finite number", [](GgufWriter &w) {
-        w.without("llama.attention.layer_norm_rms_epsilon")
-            .f32("llama.attention.layer_norm_rms_epsilon", NAN);
-    });
-    row("4e9 layers", bad, "found 4000000000 layers", number("llama.block_count", 4000000000U));
-    row("513 layers", bad, "found 513 layers", number("llama.block_count", 513));
-    row("a layer more", bad, "tensor \"blk.1.attn_norm.weight\" is missing", number("llama.block_count", 2));
-    row("3 heads of width 8", bad, "expected a divisor of the width 8, found 3",
-        number("llama.attention.head_count", 3));
-    row("KV heads do not divide", bad, "expected a divisor of the 2 heads, found 3",
-        number("llama.attention.head_count_kv", 3));
-    row("KV heads 0", bad, "head_count_kv\": expected 1 to", number("llama.attention.head_count_kv", 0));
-    row("KV heads for 3 layers", bad, "expected one number for each layer (1), found 3", [](GgufWriter &w) {
-        w.without("llama.attention.head_count_kv")
-            .integers("llama.attention.head_count_kv", std::vector<std::int32_t>{1, 1, 1});
-    });
-    row("negative KV heads of a layer", bad, "head_count_kv\": expected 1 to", [](GgufWriter &w) {
-        w.without("llama.attention.head_count_kv")
-            .integers("llama.attention.head_count_kv", std::vector<std::int32_t>{-1});
-    });
-    row("odd rotation", bad, "expected an even number", number("llama.rope.dimension_count", 3));
-    row("rotation beyond the head", bad, "up to the head size 4, found 6",
-        number("llama.rope.dimension_count", 6));
-    row("rotation base 0", bad, "rope.freq_base\": expected a number above 0",
-        [](GgufWriter &w) { w.without("llama.rope.freq_base").f32("llama.rope.freq_base", 0.0F); });
-    row("scaling factor below the smallest float", bad, "rope.scaling.factor\": expected a number above 0",
-        [](GgufWriter &w) { w.f64("llama.rope.scaling.factor", 1e-300); });
-    row("YaRN", unsupported, "expected none or linear, found \"yarn\"",
-        [](GgufWriter &w) { w.string("llama.rope.scaling.type", "yarn"); });
-    row("experts", unsupported, "models with experts (8) are not supported",
-        [](GgufWriter &w) { w.u32("llama.expert_count", 8); });
-    row("split", unsupported, "split into 3 files", [](GgufWriter &w) { w.u16("split.count", 3); });
-
-    row("no tokens", bad, "key \"tokenizer.ggml.tokens\" is missing", missing("tokenizer.ggml.tokens"));
-    row("tokens are numbers", bad, "expected an array of strings", [](GgufWriter &w) {
-        w.without("tokenizer.ggml.tokens").integers("tokenizer.ggml.tokens", std::vector<std::int32_t>{1, 2});
-    });
-    row("an empty list of tokens", bad, "expected at least one token", [](GgufWriter &w) {
-        w.without("tokenizer.ggml.tokens").strings("tokenizer.ggml.tokens", std::vector<std::string>());
-    });
-    row("no kind of tokenizer", bad, "key \"tokenizer.ggml.model\" is missing",
-        missing("tokenizer.ggml.model"));
-    row("fewer rows than tokens", bad,
-        "tensor \"token_embd.weight\": expected 384 × 8 (rows × columns), found 300 × 8",
-        shape("token_embd.weight", {8, 300}));
-
-    row("no embedding", bad, "tensor \"token_embd.weight\" is missing", lost("token_embd.weight"));
-    row("no last norm", bad, "tensor \"output_norm.weight\" is missing", lost("output_norm.weight"));
-    row("no down projection", bad, "tensor \"blk.0.ffn_down.weight\" is missing",
-        lost("blk.0.ffn_down.weight"));
-    row("transposed", bad, "expected 8 × 12 (rows × columns), found 12 × 8",
-        shape("blk.0.ffn_down.weight", {8, 12}));
-    row("short norm", bad, "tensor \"blk.0.attn_norm.weight\": expected 1 × 8",
-        shape("blk.0.attn_norm.weight", {4}));
-    row("short bias", bad, "tensor \"blk.0.attn_q.bias\": expected 1 × 8", shape("blk.0.attn_q.bias", {4}));
-    row("third dimension", bad, "found 2 × 4 × 2 × 1", shape("blk.0.attn_k.weight", {4, 2, 2}));
-    row("norm of halves", unsupported, "expected the type F32, found F16",
-        [](GgufWriter &w) { w.claimType("blk.0.attn_norm.weight", 1); });
-    row("matrix of integers", unsupported, "has the type I8; supported are F32, F16, Q4_0",
-        [](GgufWriter &w) { w.claimType("blk.0.ffn_up.weight", 24); });
-    row("frequency factor 0", bad, "tensor \"rope_freqs.weight\": expected numbers above 0, found 0",
-        [](GgufWriter &w) {
-            w.withoutTensor("rope_freqs.weight");
-            w.tensor("rope_freqs.weight", {2}, 0, Bytes(8));
-        });
-    row("a bias that nobody adds", unsupported, "tensor \"blk.0.ffn_up.bias\" is no part of a llama block",
-        [](GgufWriter &w) { w.tensor("blk.0.ffn_up.bias", {12}, 0, Bytes(48)); });
-}
-
-void TestMalformed::faultsOfAModel()
-{
-    QFETCH(Change, change);
-    QFETCH(int, code);
-    QFETCH(QString, says);
-    QVERIFY(checkModelBytes(tinyModelBytes(smallModel())).loaded);
-    GgufWriter writer = tinyModel(smallModel());
-    change(writer);
-    const Bytes bytes = writer.bytes();
-    ModelCheck check;
-    std::size_t allocated = 0;
-    {
-        const AllocationCounter counter;
-        check = checkModelBytes(bytes);
-        allocated = counter.total();
-    }
-    QVERIFY(!check.loaded);
-    const QString text = QString::fromStdString(check.error->text());
-    QVERIFY2(check.parsed, qPrintable(text));
-    QVERIFY2(text.contains(says), qPrintable(text));
-    QVERIFY2(text.contains(QStringLiteral("test.gguf")), qPrintable(text));
-    QCOMPARE(int(check.error->code), code);
-    QVERIFY2(isOneCleanLine(check.error->text()), qPrintable(text));
-    QVERIFY2(allocated <= allowedBytes(bytes.size()), qPrintable(QString::number(allocated)));
-}
 
 TOKENLOUPE_TEST_MAIN(TestMalformed)
 #include "tst_malformed.moc"
