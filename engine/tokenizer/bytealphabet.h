@@ -7,9 +7,9 @@
 
 namespace tokenloupe {
 
-/// The printable alphabet in which byte-level BPE vocabularies are written: one character for each byte, so that
-/// a token file never holds a space, a control character or half a character. Printable Latin-1 bytes stand for
-/// themselves; the 68 others get U+0100 and up, in order.
+/// The printable alphabet in which byte-level BPE vocabularies are written: one character for each byte, so
+/// that a token file never holds a space, a control character or half a character. Printable Latin-1 bytes
+/// stand for themselves; the 68 others get U+0100 and up, in order.
 class ByteAlphabet
 {
 public:

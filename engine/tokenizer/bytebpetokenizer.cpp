@@ -11,7 +11,8 @@ namespace tokenloupe {
 
 namespace {
 
-/// Tokens that words can become. All others only ever match as a whole, so that no merge makes a control token.
+/// Tokens that words can become. All others only ever match as a whole, so that no merge makes a control
+/// token.
 bool isPlain(TokenKind kind)
 {
     return kind == TokenKind::Normal || kind == TokenKind::Unused;
@@ -104,7 +105,8 @@ void ByteBpeTokenizer::readMerges(const ByteAlphabet &alphabet)
         const std::string_view left = line.substr(0, space);
         const std::string_view right = line.substr(space + 1);
         joined.assign(left).append(right);
-        m_merges.insert(symbolOf(left), symbolOf(right), {static_cast<std::uint32_t>(rank), symbolOf(joined)});
+        m_merges.insert(symbolOf(left), symbolOf(right),
+                        {static_cast<std::uint32_t>(rank), symbolOf(joined)});
     }
 }
 
@@ -141,8 +143,8 @@ Status ByteBpeTokenizer::encodeWord(std::string_view text, WordMerger &merger, s
                 tokens.push_back({*m_data.unknown, 1});
             else
                 return makeError(ErrorCode::Unsupported, "tokenise",
-                                 "the vocabulary has no token for the byte " + hexOf(text.substr(done, 1))
-                                     + " (hexadecimal) and no unknown token");
+                                 "the vocabulary has no token for the byte " + hexOf(text.substr(done, 1)) +
+                                     " (hexadecimal) and no unknown token");
         }
     }
     return {};
@@ -156,7 +158,8 @@ Status ByteBpeTokenizer::encodeFragment(const Fragment &fragment, std::vector<En
         return tl::unexpected(ends.error());
     tokens.reserve(tokens.size() + ends->size());
 
-    // A cache pays off from a few hundred words on. With merges asked for, every word has to be merged for real.
+    // A cache pays off from a few hundred words on. With merges asked for, every word has to be merged for
+    // real.
     constexpr std::size_t cachedFrom = 256;
     std::optional<WordCache> cache;
     if (!merges && ends->size() >= cachedFrom)

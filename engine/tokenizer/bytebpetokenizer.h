@@ -25,8 +25,8 @@ public:
     static Result<std::shared_ptr<const Tokenizer>> create(VocabularyData data);
 
 protected:
-    Status encodeFragment(const Fragment &fragment, std::vector<EncodedToken> &tokens, std::vector<MergeStep> *merges,
-                          std::uint32_t &word) const override;
+    Status encodeFragment(const Fragment &fragment, std::vector<EncodedToken> &tokens,
+                          std::vector<MergeStep> *merges, std::uint32_t &word) const override;
 
 private:
     ByteBpeTokenizer(VocabularyData data, PreTokenizer preTokenizer, WholeWords wholeWords);
@@ -43,8 +43,10 @@ private:
     MergeTable m_merges;
     std::vector<std::string> m_otherSymbols; ///< bytes of symbol size() + i
     std::array<std::uint32_t, 256> m_symbolOfByte{};
-    std::array<TokenId, 256> m_tokenOfByte; ///< fallback for symbols that are no tokens; invalid where there is none
-    std::unordered_map<std::string_view, TokenId> m_words; ///< by bytes; only filled for WholeWords::BeforeMerges
+    std::array<TokenId, 256>
+        m_tokenOfByte; ///< fallback for symbols that are no tokens; invalid where there is none
+    std::unordered_map<std::string_view, TokenId>
+        m_words; ///< by bytes; only filled for WholeWords::BeforeMerges
 };
 
 } // namespace tokenloupe

@@ -17,4 +17,10 @@ std::optional<unsigned char> byteOfTokenText(std::string_view text)
     return byte;
 }
 
+std::string tokenTextOfByte(unsigned char byte)
+{
+    constexpr std::string_view digits = "0123456789ABCDEF";
+    return {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
+}
+
 } // namespace tokenloupe

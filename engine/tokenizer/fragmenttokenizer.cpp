@@ -22,7 +22,8 @@ void FragmentTokenizer::setBytes(std::vector<std::string> bytes)
     m_specials.build();
 }
 
-Result<std::vector<EncodedToken>> FragmentTokenizer::encode(std::string_view text, const EncodeOptions &options) const
+Result<std::vector<EncodedToken>> FragmentTokenizer::encode(std::string_view text,
+                                                            const EncodeOptions &options) const
 {
     if (text.size() >= std::numeric_limits<std::uint32_t>::max())
         return makeError(ErrorCode::InvalidArgument, "tokenise", "the text has more than 4 GiB");

@@ -9,12 +9,13 @@
 
 namespace tokenloupe {
 
-/// What byte-level BPE and SentencePiece have in common: BOS and EOS, and the split of the text at tokens that
-/// are matched as a whole. What lies between them goes to encodeFragment().
+/// What byte-level BPE and SentencePiece have in common: BOS and EOS, and the split of the text at tokens
+/// that are matched as a whole. What lies between them goes to encodeFragment().
 class FragmentTokenizer : public Tokenizer
 {
 public:
-    Result<std::vector<EncodedToken>> encode(std::string_view text, const EncodeOptions &options = {}) const final;
+    Result<std::vector<EncodedToken>> encode(std::string_view text,
+                                             const EncodeOptions &options = {}) const final;
 
 protected:
     struct Fragment
@@ -24,7 +25,8 @@ protected:
     };
 
     explicit FragmentTokenizer(VocabularyData data);
-    /// What each token stands for, size() entries. User-defined, control and unknown tokens are matched by it.
+    /// What each token stands for, size() entries. User-defined, control and unknown tokens are matched by
+    /// it.
     void setBytes(std::vector<std::string> bytes);
 
     /// Appends tokens whose ranges cover the fragment, and merges when `merges` is given. `word` counts the

@@ -7,8 +7,8 @@
 
 namespace tokenloupe {
 
-/// Hash table from a pair of symbols to the merge that joins them. Open addressing, because it is asked for every
-/// pair of neighbours of every word.
+/// Hash table from a pair of symbols to the merge that joins them. Open addressing, because it is asked for
+/// every pair of neighbours of every word.
 class MergeTable
 {
 public:

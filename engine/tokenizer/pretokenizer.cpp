@@ -22,12 +22,13 @@ struct Part
     bool broken = false;
 };
 
-/// note: PCRE2's own `\s` also takes U+180E, which has not been white space since Unicode 6.3. Vocabularies were
-/// trained with White_Space as it is today, so both classes are written out.
+/// note: PCRE2's own `\s` also takes U+180E, which has not been white space since Unicode 6.3. Vocabularies
+/// were trained with White_Space as it is today, so both classes are written out.
 std::string withWhiteSpace(std::string_view pattern)
 {
-    constexpr std::string_view members = "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
-                                         "\\x{202F}\\x{205F}\\x{3000}";
+    constexpr std::string_view members =
+        "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}"
+        "\\x{202F}\\x{205F}\\x{3000}";
     std::string result;
     bool inClass = false;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -114,8 +115,8 @@ struct Matcher
         int result =
             pcre2_match(code, subject, text.size(), offset, PCRE2_NO_UTF_CHECK, data.get(), context.get());
         if (result == PCRE2_ERROR_JIT_STACKLIMIT)
-            result = pcre2_match(code, subject, text.size(), offset, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
-                                 context.get());
+            result = pcre2_match(code, subject, text.size(), offset, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
+                                 data.get(), context.get());
         return result;
     }
 };
@@ -163,8 +164,9 @@ Result<PreTokenizer> PreTokenizer::create(const SplitRule &rule)
         const std::string text = withWhiteSpace(pattern);
         int error = 0;
         PCRE2_SIZE offset = 0;
-        pcre2_code *code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), // NOLINT: as above
-                                         PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
+        pcre2_code *code =
+            pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), // NOLINT: as above
+                          PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
         if (!code)
             return makeError(ErrorCode::Unsupported, "compile a pre-tokenizer pattern",
                              messageOf(error) + " at " + std::to_string(offset) + " of " + text);
@@ -192,7 +194,8 @@ Result<std::vector<std::uint32_t>> PreTokenizer::wordEnds(std::string_view text)
         for (const Part &part : parts) {
             if (part.broken) {
                 next.push_back(part);
-            } else if (const int error = cutPart(matcher, code.get(), text.substr(begin, part.end - begin), begin, next)) {
+            } else if (const int error =
+                           cutPart(matcher, code.get(), text.substr(begin, part.end - begin), begin, next)) {
                 return makeError(ErrorCode::InvalidArgument, "split the text into words", messageOf(error));
             }
             begin = part.end;

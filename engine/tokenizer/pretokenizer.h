@@ -13,8 +13,8 @@ struct pcre2_real_code_8; // what pcre2_code is; its header works through macros
 
 namespace tokenloupe {
 
-/// Cuts text into words by the patterns of a SplitRule (PCRE2, compiled once). Any bytes will do: a run of bytes
-/// that are not UTF-8 is a word of its own. Immutable; may be used from any thread.
+/// Cuts text into words by the patterns of a SplitRule (PCRE2, compiled once). Any bytes will do: a run of
+/// bytes that are not UTF-8 is a word of its own. Immutable; may be used from any thread.
 class PreTokenizer
 {
 public:

@@ -16,7 +16,8 @@ namespace {
 class MergePlayer
 {
 public:
-    MergePlayer(const sentencepiece::SentencePieceProcessor &processor, std::string_view text, std::uint32_t unknown)
+    MergePlayer(const sentencepiece::SentencePieceProcessor &processor, std::string_view text,
+                std::uint32_t unknown)
         : m_processor(processor)
         , m_text(text)
         , m_unknown(static_cast<int>(unknown))
@@ -52,7 +53,10 @@ private:
         int id = 0;
     };
 
-    std::string_view textOf(std::uint32_t begin, std::uint32_t length) const { return m_text.substr(begin, length); }
+    std::string_view textOf(std::uint32_t begin, std::uint32_t length) const
+    {
+        return m_text.substr(begin, length);
+    }
     void offer(std::uint32_t left, std::uint32_t right);
     void takeBack(std::uint32_t begin, std::uint32_t length);
 
@@ -61,7 +65,8 @@ private:
     int m_unknown;
     std::vector<Node> m_nodes;
     std::priority_queue<Candidate> m_queue;
-    std::unordered_map<std::string_view, std::uint32_t> m_unusedSplits; // unused piece -> bytes of its left part
+    std::unordered_map<std::string_view, std::uint32_t>
+        m_unusedSplits; // unused piece -> bytes of its left part
     std::vector<Step> m_steps;
     std::vector<std::uint32_t> m_pieceEnds; // of the final pieces, rising
 };
@@ -139,8 +144,8 @@ void MergePlayer::append(std::uint32_t word, std::vector<MergeStep> &merges) con
             continue; // taken back
         merges.push_back({spacesOf(textOf(step.begin, step.middle - step.begin)),
                           spacesOf(textOf(step.middle, step.end - step.middle)),
-                          spacesOf(textOf(step.begin, step.end - step.begin)), static_cast<std::uint32_t>(step.id),
-                          word});
+                          spacesOf(textOf(step.begin, step.end - step.begin)),
+                          static_cast<std::uint32_t>(step.id), word});
     }
 }
 

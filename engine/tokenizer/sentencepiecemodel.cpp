@@ -2,6 +2,7 @@
 #include "engine/tokenizer/sentencepiecemodel.h"
 
 #include "engine/base/utf8.h"
+#include "engine/tokenizer/bytetokentext.h"
 #include "engine/tokenizer/protowriter.h"
 
 #include <cmath>
@@ -20,10 +21,11 @@ constexpr std::uint32_t pieces = 1, trainerSpec = 2, normalizerSpec = 3;
 }
 namespace piece {
 constexpr std::uint32_t text = 1, score = 2, type = 3;
-constexpr std::uint64_t normal = 1, unknown = 2, unused = 5;
+constexpr std::uint64_t normal = 1, unknown = 2, unused = 5, byte = 6;
 } // namespace piece
 namespace trainer {
-constexpr std::uint32_t modelType = 3, byteFallback = 35, unknownId = 40, beginId = 41, endId = 42, paddingId = 43;
+constexpr std::uint32_t modelType = 3, byteFallback = 35, unknownId = 40, beginId = 41, endId = 42,
+                        paddingId = 43;
 constexpr std::uint64_t bpe = 2;
 } // namespace trainer
 namespace normalizer {
@@ -62,8 +64,8 @@ std::string sentencePieceModel(const VocabularyData &data)
     for (std::size_t i = 0; i < data.texts.size(); ++i) {
         const std::string &text = data.texts[i];
         const TokenKind kind = data.kinds[i];
-        const bool canMatch = (kind == TokenKind::Normal || kind == TokenKind::Unused) && !text.empty()
-                              && isValidUtf8(text) && seen.insert(text).second;
+        const bool canMatch = (kind == TokenKind::Normal || kind == TokenKind::Unused) && !text.empty() &&
+                              isValidUtf8(text) && !byteOfTokenText(text) && seen.insert(text).second;
         if (!canMatch)
             appendPiece(writer, impossibleName(i), 0.0F, piece::normal);
         else
@@ -71,11 +73,13 @@ std::string sentencePieceModel(const VocabularyData &data)
                         kind == TokenKind::Unused ? piece::unused : piece::normal);
     }
     appendPiece(writer, impossibleName(data.texts.size()), 0.0F, piece::unknown);
+    for (unsigned byte = 0; byte < 256; ++byte)
+        appendPiece(writer, tokenTextOfByte(static_cast<unsigned char>(byte)), 0.0F, piece::byte);
 
     ProtoWriter trainerFields;
     trainerFields.integer(trainer::modelType, trainer::bpe);
-    // The library wants all 256 byte tokens or none; we do this part ourselves and take what there is.
-    trainerFields.integer(trainer::byteFallback, 0);
+    // note: without bytes the library joins runs of unknown characters, in quadratic time.
+    trainerFields.integer(trainer::byteFallback, 1);
     trainerFields.integer(trainer::unknownId, data.texts.size());
     for (const std::uint32_t field : {trainer::beginId, trainer::endId, trainer::paddingId})
         trainerFields.integer(field, ~std::uint64_t(0)); // -1, none: BOS and EOS are ours too

@@ -7,6 +7,7 @@
 #include "engine/tokenizer/sentencepiecemerges.h"
 #include "engine/tokenizer/sentencepiecemodel.h"
 
+#include <algorithm>
 #include <sentencepiece_processor.h>
 
 namespace sentencepiece::logging {
@@ -45,10 +46,12 @@ SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
 Result<std::shared_ptr<const Tokenizer>> SentencePieceTokenizer::create(VocabularyData data)
 {
-    // The library tells on standard error that there is no character map; what matters comes back as a status.
+    // The library tells on standard error that there is no character map; what matters comes back as a
+    // status.
     sentencepiece::logging::SetMinLogLevel(fatalErrorsOnly);
     std::shared_ptr<SentencePieceTokenizer> tokenizer(new SentencePieceTokenizer(std::move(data)));
-    const auto status = tokenizer->m_processor->LoadFromSerializedProto(sentencePieceModel(tokenizer->m_data));
+    const auto status =
+        tokenizer->m_processor->LoadFromSerializedProto(sentencePieceModel(tokenizer->m_data));
     if (!status.ok())
         return makeError(ErrorCode::BadFile, "load the SentencePiece vocabulary", status.ToString());
     return tokenizer;
@@ -102,8 +105,8 @@ void SentencePieceTokenizer::readTokens()
 
 SentencePieceTokenizer::Input SentencePieceTokenizer::inputOf(const Fragment &fragment) const
 {
-    // A fragment is the start of the text or follows a token that was matched as a whole: in both cases the space
-    // in front belongs to it.
+    // A fragment is the start of the text or follows a token that was matched as a whole: in both cases the
+    // space in front belongs to it.
     Input input;
     input.text.reserve(fragment.text.size() + 1);
     input.origin.reserve(fragment.text.size() + 2);
@@ -140,12 +143,13 @@ Status SentencePieceTokenizer::encodeFragment(const Fragment &fragment, std::vec
     for (std::size_t begin = 0; begin < input.text.size();) {
         const Run run = runAt(input.text, begin);
         const std::string_view text = std::string_view(input.text).substr(begin, run.end - begin);
-        Status status = run.valid ? encodeValid(input, begin, run.end, tokens)
-                                  : encodeBytes(text, std::span(input.origin).subspan(begin, text.size() + 1), tokens);
+        Status status =
+            run.valid ? encodeValid(input, begin, run.end, tokens)
+                      : encodeBytes(text, std::span(input.origin).subspan(begin, text.size() + 1), tokens);
         if (!status)
             return status;
         if (merges && run.valid)
-            appendSentencePieceMerges(*m_processor, piecesOf(text), size(), word, *merges);
+            appendSentencePieceMerges(*m_processor, piecesOf(text), unknownPiece(size()), word, *merges);
         ++word;
         begin = run.end;
     }
@@ -166,30 +170,42 @@ Status SentencePieceTokenizer::encodeValid(const Input &input, std::size_t begin
     if (!status.ok())
         return makeError(ErrorCode::InvalidArgument, "tokenise", status.ToString());
     const std::span origins(input.origin);
-    std::vector<std::uint32_t> pieceOrigins;
+    std::string bytes; // a run of characters without a piece
+    std::vector<std::uint32_t> byteOrigins;
+    std::size_t character = 0; // where the last one of them begins in `bytes`
+    std::size_t bytesEnd = 0;
+    const auto flushBytes = [&]() -> Status {
+        if (bytes.empty())
+            return {};
+        byteOrigins.push_back(origins[bytesEnd]);
+        Status result = encodeBytes(bytes, byteOrigins, tokens);
+        bytes.clear();
+        byteOrigins.clear();
+        character = 0;
+        return result;
+    };
     for (std::size_t i = 0; i < split.pieces_size(); ++i) {
         const auto piece = split.pieces(static_cast<int>(i));
         const std::size_t first = begin + piece.begin();
         const std::size_t last = begin + piece.end();
         if (piece.id() < size()) {
+            if (Status result = flushBytes(); !result)
+                return result;
             tokens.push_back({TokenId(piece.id()), {origins[first], origins[last]}});
             continue;
         }
-        // Not in the vocabulary. The piece spells a space with three bytes where the input has one.
-        const std::string &spelled = piece.piece();
-        pieceOrigins.clear();
-        std::size_t at = first;
-        for (std::size_t k = 0; k < spelled.size(); ++at) {
-            const bool isSpace = input.text[at] == ' ';
-            const std::size_t bytes = isSpace ? pieceSpace.size() : 1;
-            pieceOrigins.insert(pieceOrigins.end(), bytes, origins[at]);
-            k += bytes;
-        }
-        pieceOrigins.push_back(origins[last]);
-        if (Status result = encodeBytes(spelled, pieceOrigins, tokens); !result)
-            return result;
+        bytes += static_cast<char>(piece.id() - firstBytePiece(size()));
+        byteOrigins.push_back(origins[first]);
+        if (first == last)
+            continue;
+        // The library gives a whole character to its last byte. A space has three bytes as a piece, one here.
+        if (last - first == bytes.size() - character)
+            std::copy_n(origins.begin() + static_cast<std::ptrdiff_t>(first), last - first,
+                        byteOrigins.begin() + static_cast<std::ptrdiff_t>(character));
+        character = bytes.size();
+        bytesEnd = last;
     }
-    return {};
+    return flushBytes();
 }
 
 Status SentencePieceTokenizer::encodeBytes(std::string_view bytes, std::span<const std::uint32_t> origins,
@@ -203,8 +219,8 @@ Status SentencePieceTokenizer::encodeBytes(std::string_view bytes, std::span<con
         const TokenId byteToken = m_byteTokens[static_cast<unsigned char>(bytes[i])];
         if (!byteToken.isValid() && !m_data.unknown)
             return makeError(ErrorCode::Unsupported, "tokenise",
-                             "the vocabulary has no piece and no byte token for the byte " + hexOf(bytes.substr(i, 1))
-                                 + " (hexadecimal), and no unknown token");
+                             "the vocabulary has no piece and no byte token for the byte " +
+                                 hexOf(bytes.substr(i, 1)) + " (hexadecimal), and no unknown token");
         tokens.push_back({byteToken.isValid() ? byteToken : *m_data.unknown, {origins[i], origins[i + 1]}});
     }
     return {};

@@ -14,8 +14,8 @@ class SentencePieceProcessor;
 
 namespace tokenloupe {
 
-/// SentencePiece BPE (GGUF "llama"): the sentencepiece library splits valid UTF-8 into pieces; the space in front,
-/// byte tokens, bytes that are not UTF-8 and tokens that match as a whole are handled here.
+/// SentencePiece BPE (GGUF "llama"): the sentencepiece library splits valid UTF-8 into pieces; the space in
+/// front, byte tokens, bytes that are not UTF-8 and tokens that match as a whole are handled here.
 class SentencePieceTokenizer final : public FragmentTokenizer
 {
 public:
@@ -23,8 +23,8 @@ public:
     ~SentencePieceTokenizer() override;
 
 protected:
-    Status encodeFragment(const Fragment &fragment, std::vector<EncodedToken> &tokens, std::vector<MergeStep> *merges,
-                          std::uint32_t &word) const override;
+    Status encodeFragment(const Fragment &fragment, std::vector<EncodedToken> &tokens,
+                          std::vector<MergeStep> *merges, std::uint32_t &word) const override;
 
 private:
     /// What the library gets, and where its bytes come from.
@@ -38,9 +38,10 @@ private:
     explicit SentencePieceTokenizer(VocabularyData data);
     void readTokens();
     Input inputOf(const Fragment &fragment) const;
-    Status encodeValid(const Input &input, std::size_t begin, std::size_t end, std::vector<EncodedToken> &tokens) const;
-    /// Bytes without a piece: byte tokens as far as there are any, else the unknown token. `origins`: of each byte,
-    /// and of the end.
+    Status encodeValid(const Input &input, std::size_t begin, std::size_t end,
+                       std::vector<EncodedToken> &tokens) const;
+    /// Bytes without a piece: byte tokens as far as there are any, else the unknown token. `origins`: of each
+    /// byte, and of the end.
     Status encodeBytes(std::string_view bytes, std::span<const std::uint32_t> origins,
                        std::vector<EncodedToken> &tokens) const;
 

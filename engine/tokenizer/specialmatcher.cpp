@@ -91,7 +91,8 @@ void SpecialMatcher::build()
         Node &node = m_nodes[index];
         node.fallback = node.parent == root ? root : step(m_nodes[node.parent].fallback, node.byte);
         const Node &fallback = m_nodes[node.fallback];
-        node.shorter = fallback.always.isValid() || fallback.whenParsed.isValid() ? node.fallback : fallback.shorter;
+        node.shorter =
+            fallback.always.isValid() || fallback.whenParsed.isValid() ? node.fallback : fallback.shorter;
     }
 }
 
@@ -158,8 +159,8 @@ std::vector<SpecialMatch> SpecialMatcher::find(std::string_view text, SpecialTok
         const std::uint32_t lengthB = m_nodes[b.node].depth;
         return lengthA != lengthB ? lengthA < lengthB : a.begin > b.begin;
     };
-    std::priority_queue<Search::Candidate, std::vector<Search::Candidate>, decltype(later)> queue(later,
-                                                                                                  std::move(found));
+    std::priority_queue<Search::Candidate, std::vector<Search::Candidate>, decltype(later)> queue(
+        later, std::move(found));
     std::map<std::uint32_t, SpecialMatch> taken; // by begin
     while (!queue.empty()) {
         const Search::Candidate top = queue.top();

@@ -18,9 +18,10 @@ struct SpecialMatch
     TokenId id;
 };
 
-/// Finds tokens that are matched as whole texts before anything is tokenised: user-defined ones always, control
-/// ones only where they are asked for. The longest match wins wherever two overlap; of equally long ones the
-/// left. An automaton over the reversed texts, so that neither many nor very long tokens make it slow.
+/// Finds tokens that are matched as whole texts before anything is tokenised: user-defined ones always,
+/// control ones only where they are asked for. The longest match wins wherever two overlap; of equally long
+/// ones the left. An automaton over the reversed texts, so that neither many nor very long tokens make it
+/// slow.
 class SpecialMatcher
 {
 public:
@@ -59,7 +60,7 @@ private:
     NodeIndex step(NodeIndex node, unsigned char byte) const;
 
     std::vector<Node> m_nodes;
-    std::array<NodeIndex, 256> m_fromRoot; // none: no edge
+    std::array<NodeIndex, 256> m_fromRoot;                // none: no edge
     std::unordered_map<std::uint64_t, NodeIndex> m_edges; // node << 8 | byte, for nodes other than the root
 };
 

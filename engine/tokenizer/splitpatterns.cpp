@@ -11,8 +11,8 @@
 #define TOKENLOUPE_SPACES "\\s+(?!\\S)|\\s+"
 #define TOKENLOUPE_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define TOKENLOUPE_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define TOKENLOUPE_CASED(tail)                                                                                        \
-    "[^\\r\\n\\p{L}\\p{N}]?" TOKENLOUPE_UPPER "*" TOKENLOUPE_LOWER "+" tail                                           \
+#define TOKENLOUPE_CASED(tail)                                                                               \
+    "[^\\r\\n\\p{L}\\p{N}]?" TOKENLOUPE_UPPER "*" TOKENLOUPE_LOWER "+" tail                                  \
     "|[^\\r\\n\\p{L}\\p{N}]?" TOKENLOUPE_UPPER "+" TOKENLOUPE_LOWER "*" tail
 
 namespace tokenloupe {
@@ -35,16 +35,20 @@ constexpr std::array qwen2{TOKENLOUPE_CONTRACTIONS
                            "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
                            "|\\s*[\\r\\n]+|" TOKENLOUPE_SPACES ""sv};
 constexpr std::array deepseekCoder{"[\\r\\n]"sv, "\\s?\\p{L}+"sv, "\\s?\\p{P}+"sv,
-                                   "[\\x{4E00}-\\x{9FA5}\\x{0800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+"sv, "\\p{N}"sv};
-constexpr std::array deepseek3{"\\p{N}{1,3}"sv, "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+"sv,
+                                   "[\\x{4E00}-\\x{9FA5}\\x{0800}-\\x{4E00}\\x{AC00}-\\x{D7FF}]+"sv,
+                                   "\\p{N}"sv};
+constexpr std::array deepseek3{"\\p{N}{1,3}"sv,
+                               "[\\x{4E00}-\\x{9FA5}\\x{3040}-\\x{309F}\\x{30A0}-\\x{30FF}]+"sv,
                                "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
                                "|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*"
                                "|\\s*[\\r\\n]+|" TOKENLOUPE_SPACES ""sv};
 constexpr std::array tekken{TOKENLOUPE_CASED("") "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*"
                                                  "|\\s*[\\r\\n]+|" TOKENLOUPE_SPACES ""sv};
-constexpr std::array gpt4o{TOKENLOUPE_CASED(TOKENLOUPE_CONTRACTIONS "?") "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*"
-                                                                         "|\\s*[\\r\\n]+|" TOKENLOUPE_SPACES ""sv};
-constexpr std::array bloom{" ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{0964}\\x{06D4}\\x{060C})]+"sv};
+constexpr std::array gpt4o{
+    TOKENLOUPE_CASED(TOKENLOUPE_CONTRACTIONS "?") "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*"
+                                                  "|\\s*[\\r\\n]+|" TOKENLOUPE_SPACES ""sv};
+constexpr std::array bloom{
+    " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{FF0C}\\x{3001}\\x{0964}\\x{06D4}\\x{060C})]+"sv};
 
 struct NamedRule
 {

@@ -8,12 +8,12 @@
 namespace tokenloupe {
 
 enum class WholeWords {
-    ByMerges,    ///< a word becomes what its merges make of it
+    ByMerges,     ///< a word becomes what its merges make of it
     BeforeMerges, ///< a word that is a token is that token, whatever the merges say
 };
 
-/// How a byte-level BPE vocabulary cuts text into the words within which it merges: patterns applied one after
-/// the other, each to every part that the ones before left (its matches and what lies between them).
+/// How a byte-level BPE vocabulary cuts text into the words within which it merges: patterns applied one
+/// after the other, each to every part that the ones before left (its matches and what lies between them).
 struct SplitRule
 {
     std::span<const std::string_view> patterns; ///< `\s` and `\S` mean Unicode's White_Space

@@ -13,12 +13,26 @@ namespace tokenloupe {
 
 namespace {
 
-/// Texts that end a turn in the chat formats of well-known models. A control token with one of these texts ends
-/// the turn even if the file does not name it as EOS or EOT.
+/// Texts that end a turn in the chat formats of well-known models. A control token with one of these texts
+/// ends the turn even if the file does not name it as EOS or EOT.
 constexpr std::array<std::string_view, 18> endOfTurnNames = {
-    "<|im_end|>",      "<|eot_id|>",     "<|eom_id|>",         "<end_of_turn>", "<|end|>",      "<|endoftext|>",
-    "<|end_of_text|>", "</s>",           "<eos>",              "<|return|>",    "<|call|>",     "<EOT>",
-    "_<EOT>",          "[EOT]",          "[EOS]",              "<|eot|>",       "<end_of_utterance>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<end_of_turn>",
+    "<|end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "</s>",
+    "<eos>",
+    "<|return|>",
+    "<|call|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<|eot|>",
+    "<end_of_utterance>",
     "<｜end▁of▁sentence｜>",
 };
 
@@ -34,7 +48,8 @@ void dropOutOfRange(std::optional<Id> &id, std::size_t size)
 Tokenizer::Tokenizer(VocabularyData data)
     : m_data(std::move(data))
 {
-    // A vocabulary may come from anywhere: from here on every list has size() entries and every id lies within.
+    // A vocabulary may come from anywhere: from here on every list has size() entries and every id lies
+    // within.
     const std::size_t count = m_data.texts.size();
     m_data.kinds.resize(count, TokenKind::Normal);
     for (TokenKind &kind : m_data.kinds) {
@@ -43,7 +58,8 @@ Tokenizer::Tokenizer(VocabularyData data)
     }
     if (!m_data.scores.empty())
         m_data.scores.resize(count, 0.0F);
-    for (std::optional<TokenId> *id : {&m_data.bos, &m_data.eos, &m_data.eot, &m_data.unknown, &m_data.padding})
+    for (std::optional<TokenId> *id :
+         {&m_data.bos, &m_data.eos, &m_data.eot, &m_data.unknown, &m_data.padding})
         dropOutOfRange(*id, count);
 
     // Where a format has both of these, "<|end|>" only ends a message within the turn.
@@ -58,9 +74,10 @@ Tokenizer::Tokenizer(VocabularyData data)
     for (std::uint32_t i = 0; i < count; ++i) {
         const TokenId id(i);
         const std::string &text = m_data.texts[i];
-        const bool named = m_data.kinds[i] == TokenKind::Control
-                           && std::find(endOfTurnNames.begin(), endOfTurnNames.end(), text) != endOfTurnNames.end()
-                           && !(endIsInner && text == "<|end|>");
+        const bool named =
+            m_data.kinds[i] == TokenKind::Control &&
+            std::find(endOfTurnNames.begin(), endOfTurnNames.end(), text) != endOfTurnNames.end() &&
+            !(endIsInner && text == "<|end|>");
         if (named || m_data.eos == id || m_data.eot == id)
             m_endOfTurn.push_back(id);
     }
@@ -105,8 +122,8 @@ Result<std::shared_ptr<const Tokenizer>> makeTokenizer(VocabularyData data)
     if (data.model == "llama")
         return SentencePieceTokenizer::create(std::move(data));
     return makeError(ErrorCode::Unsupported, operation,
-                     "a tokenizer of kind " + quotedForMessage(data.model)
-                         + " is not supported; expected gpt2 (byte-level BPE) or llama (SentencePiece BPE)");
+                     "a tokenizer of kind " + quotedForMessage(data.model) +
+                         " is not supported; expected gpt2 (byte-level BPE) or llama (SentencePiece BPE)");
 }
 
 } // namespace tokenloupe

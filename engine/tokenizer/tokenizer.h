@@ -45,8 +45,8 @@ struct EncodeOptions
 {
     SpecialTokens special = SpecialTokens::AsText;
     AddSpecial add = AddSpecial::No;
-    /// With Parse: parts of the text (rising, not overlapping) in which control tokens are plain text, so that
-    /// what a user typed never becomes one.
+    /// With Parse: parts of the text (rising, not overlapping) in which control tokens are plain text, so
+    /// that what a user typed never becomes one.
     std::span<const ByteRange> literal;
     std::vector<MergeStep> *merges = nullptr; ///< filled when given
 };
@@ -60,7 +60,8 @@ class Tokenizer
 public:
     virtual ~Tokenizer() = default;
 
-    virtual Result<std::vector<EncodedToken>> encode(std::string_view text, const EncodeOptions &options = {}) const = 0;
+    virtual Result<std::vector<EncodedToken>> encode(std::string_view text,
+                                                     const EncodeOptions &options = {}) const = 0;
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(m_data.texts.size()); }
     /// The bytes that the token stands for (what decoding appends). Control tokens: their text, "<|im_end|>".

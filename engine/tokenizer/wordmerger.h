@@ -9,8 +9,8 @@
 
 namespace tokenloupe {
 
-/// Applies merges to one word after another: always the one of the lowest rank, of several the leftmost. Time is
-/// n log n in the word's length. Holds working memory, so one object serves one thread.
+/// Applies merges to one word after another: always the one of the lowest rank, of several the leftmost. Time
+/// is n log n in the word's length. Holds working memory, so one object serves one thread.
 class WordMerger
 {
 public:
@@ -32,7 +32,8 @@ public:
     void begin() { m_nodes.clear(); }
     /// One more symbol of one byte.
     void append(std::uint32_t symbol) { m_nodes.push_back({{symbol, 1}}); }
-    /// Merges what was appended; `applied` gets the merges in order when given. The result lives until begin().
+    /// Merges what was appended; `applied` gets the merges in order when given. The result lives until
+    /// begin().
     std::span<const Symbol> merge(std::vector<Applied> *applied);
 
 private:

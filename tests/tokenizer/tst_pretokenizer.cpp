@@ -36,7 +36,8 @@ private slots:
         QTest::addColumn<QByteArray>("rule");
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QByteArrayList>("words");
-        const auto row = [](const char *name, const char *rule, const QByteArray &text, const QByteArrayList &words) {
+        const auto row = [](const char *name, const char *rule, const QByteArray &text,
+                            const QByteArrayList &words) {
             QTest::newRow(name) << QByteArray(rule) << text << words;
         };
         row("empty", "gpt-2", "", {});
@@ -46,9 +47,17 @@ private slots:
         row("spaces at the end", "gpt-2", "a   ", {"a", "   "});
         row("digits together", "gpt-2", "a 123", {"a", " 123"});
         row("marks", "gpt-2", "a!!! (b)", {"a", "!!!", " (", "b", ")"});
-        row("no-break space", "gpt-2", "a\xC2\xA0" "b", {"a", "\xC2\xA0", "b"});
-        row("U+180E is no space", "gpt-2", "a \xE1\xA0\x8E" "b", {"a", " \xE1\xA0\x8E", "b"});
-        row("ideographic space", "gpt-2", "a\xE3\x80\x80\xE3\x80\x80" "b",
+        row("no-break space", "gpt-2",
+            "a\xC2\xA0"
+            "b",
+            {"a", "\xC2\xA0", "b"});
+        row("U+180E is no space", "gpt-2",
+            "a \xE1\xA0\x8E"
+            "b",
+            {"a", " \xE1\xA0\x8E", "b"});
+        row("ideographic space", "gpt-2",
+            "a\xE3\x80\x80\xE3\x80\x80"
+            "b",
             {"a", "\xE3\x80\x80", "\xE3\x80\x80", "b"});
         row("digits alone", "smollm", "a 123 4", {"a", " ", "1", "2", "3", " ", "4"});
         row("digits of other scripts", "starcoder", "\xD9\xA1\xD9\xA2", {"\xD9\xA1", "\xD9\xA2"});
@@ -59,7 +68,10 @@ private slots:
         row("unnamed", "default", " ab,1234", {" ab", ",", "123", "4"});
         row("camel case", "gpt-4o", "fooBar ABC's 1234", {"foo", "Bar", " ABC's", " ", "123", "4"});
         row("tekken digits", "tekken", "Ab12", {"Ab", "1", "2"});
-        row("bad bytes apart", "gpt-2", "ab\xFF\xFE" "cd\xC3", {"ab", "\xFF\xFE", "cd", "\xC3"});
+        row("bad bytes apart", "gpt-2",
+            "ab\xFF\xFE"
+            "cd\xC3",
+            {"ab", "\xFF\xFE", "cd", "\xC3"});
         row("surrogate in UTF-8", "gpt-2", "x\xED\xA0\x80y", {"x", "\xED\xA0\x80", "y"});
         row("overlong", "gpt-2", "x\xC0\xAFy", {"x", "\xC0\xAF", "y"});
         row("above U+10FFFF", "gpt-2", "x\xF4\x90\x80\x80y", {"x", "\xF4\x90\x80\x80", "y"});
@@ -77,8 +89,8 @@ private slots:
     void anyBytes_data()
     {
         QTest::addColumn<QByteArray>("rule");
-        for (const char *rule : {"gpt-2", "smollm", "default", "falcon", "llama-bpe", "qwen2", "deepseek-coder",
-                                 "deepseek-v3", "tekken", "gpt-4o", "bloom"})
+        for (const char *rule : {"gpt-2", "smollm", "default", "falcon", "llama-bpe", "qwen2",
+                                 "deepseek-coder", "deepseek-v3", "tekken", "gpt-4o", "bloom"})
             QTest::newRow(rule) << QByteArray(rule);
     }
 

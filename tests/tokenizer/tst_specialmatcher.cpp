@@ -28,8 +28,8 @@ std::string shown(const std::vector<SpecialMatch> &matches)
 {
     std::string text;
     for (const SpecialMatch &match : matches)
-        text += std::to_string(match.id.value()) + "@" + std::to_string(match.range.begin) + "-"
-                + std::to_string(match.range.end) + " ";
+        text += std::to_string(match.id.value()) + "@" + std::to_string(match.range.begin) + "-" +
+                std::to_string(match.range.end) + " ";
     return text;
 }
 
@@ -87,12 +87,14 @@ private slots:
 
     void theFirstTokenOfATextWins()
     {
-        QCOMPARE(shown(matcherOf({{"x"}, {"x"}}).find("x", SpecialTokens::AsText, {})), std::string("0@0-1 "));
+        QCOMPARE(shown(matcherOf({{"x"}, {"x"}}).find("x", SpecialTokens::AsText, {})),
+                 std::string("0@0-1 "));
     }
 
     void controlOnlyWhenParsedAndNotLiteral()
     {
-        const SpecialMatcher matcher = matcherOf({{"<c>", SpecialMatcher::When::WhenParsed}, {"<u>"}, {"c>"}});
+        const SpecialMatcher matcher =
+            matcherOf({{"<c>", SpecialMatcher::When::WhenParsed}, {"<u>"}, {"c>"}});
         const std::string text = "<c><u><c>";
         QCOMPARE(shown(matcher.find(text, SpecialTokens::AsText, {})), std::string("2@1-3 1@3-6 2@7-9 "));
         QCOMPARE(shown(matcher.find(text, SpecialTokens::Parse, {})), std::string("0@0-3 1@3-6 0@6-9 "));
@@ -109,7 +111,8 @@ private slots:
             for (std::uint64_t i = 0; i < 1 + seed % 7; ++i)
                 texts.push_back({test::randomBytes(1000 * seed + i, 1 + (seed * 7 + i * 3) % 5, "ab")});
             const std::string text = test::randomBytes(seed, 40, "aabbc");
-            QCOMPARE(shown(matcherOf(texts).find(text, SpecialTokens::AsText, {})), shown(slowly(texts, text)));
+            QCOMPARE(shown(matcherOf(texts).find(text, SpecialTokens::AsText, {})),
+                     shown(slowly(texts, text)));
         }
     }
 

@@ -49,8 +49,9 @@ std::shared_ptr<const Tokenizer> loadJson(const std::filesystem::path &path, con
     for (const auto &token : json["added_tokens"])
         put(token["id"], token["content"], token["special"] ? TokenKind::Control : TokenKind::UserDefined);
     for (const auto &merge : json["model"]["merges"]) {
-        data.merges.push_back(merge.is_string() ? merge.get<std::string>()
-                                                : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+        data.merges.push_back(merge.is_string()
+                                  ? merge.get<std::string>()
+                                  : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
     }
     auto tokenizer = makeTokenizer(std::move(data));
     return tokenizer ? *tokenizer : nullptr;
@@ -120,7 +121,8 @@ private slots:
     void vocabularies_data()
     {
         QTest::addColumn<QByteArray>("folder");
-        for (const char *folder : {"gpt-2", "starcoder", "refact", "falcon", "deepseek-coder", "llama-spm", "phi-3"})
+        for (const char *folder :
+             {"gpt-2", "starcoder", "refact", "falcon", "deepseek-coder", "llama-spm", "phi-3"})
             QTest::newRow(folder) << QByteArray(folder);
     }
 
@@ -164,9 +166,12 @@ private slots:
         QTest::addColumn<QByteArray>("folder");
         QTest::addColumn<QByteArray>("pre");
         QTest::addColumn<QByteArray>("vectors");
-        QTest::newRow("llama3") << QByteArray("llama3") << QByteArray("llama-bpe") << QByteArray("ggml-vocab-llama-bpe");
-        QTest::newRow("qwen3") << QByteArray("qwen3") << QByteArray("qwen2") << QByteArray("ggml-vocab-qwen2");
-        QTest::newRow("deepseek_v3") << QByteArray("deepseek_v3") << QByteArray("deepseek-v3") << QByteArray();
+        QTest::newRow("llama3") << QByteArray("llama3") << QByteArray("llama-bpe")
+                                << QByteArray("ggml-vocab-llama-bpe");
+        QTest::newRow("qwen3") << QByteArray("qwen3") << QByteArray("qwen2")
+                               << QByteArray("ggml-vocab-qwen2");
+        QTest::newRow("deepseek_v3") << QByteArray("deepseek_v3") << QByteArray("deepseek-v3")
+                                     << QByteArray();
     }
 
     void otherSplitRules()
@@ -189,7 +194,8 @@ private slots:
         int compared = 0;
         const nlohmann::json json = nlohmann::json::parse(file);
         for (const auto &one : json["cases"]) {
-            // A vocabulary with a Unicode normaliser changes some texts first, which GGUF files do not ask for.
+            // A vocabulary with a Unicode normaliser changes some texts first, which GGUF files do not ask
+            // for.
             if (one["decoded_keep_special"] != one["text"])
                 continue;
             QCOMPARE(faultOf(*tokenizer, {one["text"], one["ids"].get<Ids>()}, parse), std::string());
@@ -207,7 +213,8 @@ private slots:
         for (const auto &one : json["cases"]) {
             const Case expected{one["text"], one["ids"].get<Ids>()};
             QCOMPARE(faultOf(*tokenizer, expected), std::string());
-            QCOMPARE(tokenizer->decode(tokenIds(*tokenizer->encode(expected.text))), one["decoded"].get<std::string>());
+            QCOMPARE(tokenizer->decode(tokenIds(*tokenizer->encode(expected.text))),
+                     one["decoded"].get<std::string>());
 
             std::vector<MergeStep> steps;
             EncodeOptions options;
@@ -276,7 +283,8 @@ private slots:
         const nlohmann::json json = readJson(root / "golden_greedy_f32.json");
         int compared = 0;
         for (const auto &one : json["runs"]) {
-            QCOMPARE(faultOf(*tokenizer, {one["prompt"], one["prompt_ids"].get<Ids>()}, options), std::string());
+            QCOMPARE(faultOf(*tokenizer, {one["prompt"], one["prompt_ids"].get<Ids>()}, options),
+                     std::string());
             ++compared;
         }
         QVERIFY(compared > 0);

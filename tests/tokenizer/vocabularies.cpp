@@ -30,10 +30,10 @@ VocabularyData tinyByteBpe(const std::string &pre)
     for (unsigned byte = 0; byte < 256; ++byte)
         add(data, alphabet.letter(static_cast<unsigned char>(byte)));
     const std::vector<std::pair<std::string, std::string>> merges = {
-        {"l", "l"},  {"h", "e"},    {" ", "w"},     {"he", "ll"},     {"o", "r"},    {"hell", "o"}, {" w", "or"},
-        {"l", "d"},  {" wor", "ld"}, {"a", "a"},    {"aa", "a"},      {"aa", "aa"},  {"aaaa", "aaaa"},
-        {"1", "2"},  {" ", " "},    {"\n", "\n"},   {"\xE4", "\xB8"}, {"\xE4\xB8", "\xAD"}, {"'", "s"},
-        {"b", "c"},  {"a", "bc"},   {"a", "b"},
+        {"l", "l"},       {"h", "e"}, {" ", "w"},     {"he", "ll"}, {"o", "r"},       {"hell", "o"},
+        {" w", "or"},     {"l", "d"}, {" wor", "ld"}, {"a", "a"},   {"aa", "a"},      {"aa", "aa"},
+        {"aaaa", "aaaa"}, {"1", "2"}, {" ", " "},     {"\n", "\n"}, {"\xE4", "\xB8"}, {"\xE4\xB8", "\xAD"},
+        {"'", "s"},       {"b", "c"}, {"a", "bc"},    {"a", "b"},
     };
     for (const auto &[left, right] : merges) {
         data.merges.push_back(alphabet.encode(left) + " " + alphabet.encode(right));
@@ -64,11 +64,12 @@ VocabularyData tinySentencePiece()
         add(data, text, TokenKind::Byte);
     }
     float score = 0.0F;
-    for (const char *piece : {"▁t", "he", "▁the", "in", "▁a", "er", "▁w", "or", "▁wor", "ld", "▁world", "ll", "llo",
-                              "hello", "▁hello", "é", "ée", "▁▁", "aa", "aaaa", "aaaaaaaa"})
+    for (const char *piece :
+         {"▁t", "he",  "▁the",  "in",     "▁a", "er", "▁w", "or", "▁wor", "ld",      "▁world",
+          "ll", "llo", "hello", "▁hello", "é",  "ée", "▁▁", "aa", "aaaa", "aaaaaaaa"})
         add(data, piece, TokenKind::Normal, score--);
-    for (const char *letter : {"▁", "a", "b", "c", "d", "e", "h", "i", "l", "n", "o", "r", "t", "w", "[", "I", "N",
-                               "S", "T", "]", "/", "<", ">", "s", "中"})
+    for (const char *letter : {"▁", "a", "b", "c", "d", "e", "h", "i", "l", "n", "o", "r", "t",
+                               "w", "[", "I", "N", "S", "T", "]", "/", "<", ">", "s", "中"})
         add(data, letter, TokenKind::Normal, score--);
     add(data, "[INST]", TokenKind::Control);
     add(data, "<tool>", TokenKind::UserDefined);
@@ -106,8 +107,8 @@ std::string coverageFault(const std::vector<EncodedToken> &tokens, std::string_v
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         const ByteRange range = tokens[i].range;
         if (range.begin != end || range.end < range.begin)
-            return "token " + std::to_string(i) + " has " + std::to_string(range.begin) + ".." + std::to_string(range.end)
-                   + " after " + std::to_string(end);
+            return "token " + std::to_string(i) + " has " + std::to_string(range.begin) + ".." +
+                   std::to_string(range.end) + " after " + std::to_string(end);
         end = range.end;
     }
     return end == text.size() ? std::string()
@@ -133,14 +134,15 @@ std::string replayFault(const std::vector<MergeStep> &merges, const std::vector<
         while (i + 1 < word.size() && !(word[i] == step.left && word[i + 1] == step.right))
             ++i;
         if (i + 1 >= word.size())
-            return "no such neighbours in word " + std::to_string(step.word) + ": " + step.left + " + " + step.right;
+            return "no such neighbours in word " + std::to_string(step.word) + ": " + step.left + " + " +
+                   step.right;
         word[i] = step.result;
         word.erase(word.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     }
     for (std::size_t w = 0; w < words.size(); ++w) {
         if (parts[w] != pieces[w])
-            return "word " + std::to_string(w) + " ends with " + std::to_string(parts[w].size()) + " pieces, expected "
-                   + std::to_string(pieces[w].size());
+            return "word " + std::to_string(w) + " ends with " + std::to_string(parts[w].size()) +
+                   " pieces, expected " + std::to_string(pieces[w].size());
     }
     return {};
 }

@@ -11,12 +11,13 @@
 namespace tokenloupe::test {
 
 /// Byte-level BPE with all 256 bytes, a few merges, and special tokens; pre-tokenizer as given.
-/// Ids: 0..255 bytes, then the results of merges in order, then `<|end|>` (control, EOS), `<|im_start|>` (control),
+/// Ids: 0..255 bytes, then the results of merges in order, then `<|end|>` (control, EOS), `<|im_start|>`
+/// (control),
 /// `<|im_start|>x` (control), `<tool>` (user-defined).
 VocabularyData tinyByteBpe(const std::string &pre = "gpt-2");
 
-/// SentencePiece BPE: `<unk>`, `<s>`, `</s>`, 256 byte tokens, U+2581 and some letters, and pieces whose scores fall
-/// with their ids; at the end `[INST]` (control) and `<tool>` (user-defined).
+/// SentencePiece BPE: `<unk>`, `<s>`, `</s>`, 256 byte tokens, U+2581 and some letters, and pieces whose
+/// scores fall with their ids; at the end `[INST]` (control) and `<tool>` (user-defined).
 VocabularyData tinySentencePiece();
 
 TokenId idOf(const VocabularyData &data, std::string_view text);
@@ -26,7 +27,8 @@ std::vector<TokenId> tokenIds(const std::vector<EncodedToken> &tokens);
 /// Empty when the ranges rise and cover `text` without gaps; else what is wrong.
 std::string coverageFault(const std::vector<EncodedToken> &tokens, std::string_view text);
 
-/// Empty when applying `merges` to the characters (bytes: single bytes) of each of the words gives the pieces.
+/// Empty when applying `merges` to the characters (bytes: single bytes) of each of the words gives the
+/// pieces.
 enum class Units { Bytes, Characters };
 std::string replayFault(const std::vector<MergeStep> &merges, const std::vector<std::string> &words,
                         const std::vector<std::vector<std::string>> &pieces, Units units);
