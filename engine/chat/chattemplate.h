@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/chat/templatelimits.h"
 #include "engine/tokenizer/tokenizer.h"
 
 #include <memory>
@@ -25,18 +26,11 @@ enum class GenerationPrompt { Omit, Add };
 struct RenderOptions
 {
     GenerationPrompt generationPrompt = GenerationPrompt::Add;
-    nlohmann::ordered_json variables = nlohmann::ordered_json::object(); ///< override everything of the same name
+    nlohmann::ordered_json variables =
+        nlohmann::ordered_json::object(); ///< override everything of the same name
     std::string bosToken, eosToken;
     /// For strftime_now; empty: the local time. "2025-01-02 03:04:05"
     std::string now;
-};
-
-/// Bounds of one rendering, so that a hostile template ends.
-struct TemplateLimits
-{
-    std::size_t steps = 2'000'000;      ///< nodes evaluated
-    std::size_t depth = 200;            ///< nesting of expressions, blocks and calls
-    std::size_t outputBytes = 16 << 20; ///< of the result and of any one string
 };
 
 struct RenderedPrompt
@@ -47,9 +41,9 @@ struct RenderedPrompt
     std::vector<ByteRange> literal;
 };
 
-/// A chat template: Jinja as Hugging Face sets it up (trim_blocks, lstrip_blocks, loop controls, tojson without
-/// escapes, raise_exception, strftime_now), interpreted in a sandbox that reaches nothing but its variables.
-/// Immutable; render() may be called from any thread.
+/// A chat template: Jinja as Hugging Face sets it up (trim_blocks, lstrip_blocks, loop controls, tojson
+/// without escapes, raise_exception, strftime_now), interpreted in a sandbox that reaches nothing but its
+/// variables. Immutable; render() may be called from any thread.
 class ChatTemplate
 {
 public:
@@ -60,7 +54,8 @@ public:
     /// `messages`: a JSON list as transformers takes it. TemplateRaised carries raise_exception's own text.
     Result<RenderedPrompt> render(const nlohmann::ordered_json &messages, const RenderOptions &options) const;
     /// Any template over any variables, no messages: for unit cases.
-    Result<RenderedPrompt> renderVariables(const nlohmann::ordered_json &variables, const RenderOptions &options) const;
+    Result<RenderedPrompt> renderVariables(const nlohmann::ordered_json &variables,
+                                           const RenderOptions &options) const;
 
     const std::string &source() const { return m_source; }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/chat/jinja/arguments.h"
+#include "engine/chat/jinja/value.h"
+
+#include <string>
+#include <string_view>
+
+namespace tokenloupe::jinja {
+
+class Evaluator;
+
+/// A number in decimals: Python's format types e, f, g and % ("fixed" is what %f means).
+enum class FloatStyle { Exponent, Fixed, General, Repr };
+std::string formattedFloat(double value, FloatStyle style, std::int64_t precision);
+
+/// One field of a number or a string as "{:>10,.2f}" and "%10.2f" lay it out.
+struct FieldSpec
+{
+    enum class Align { Default, Left, Right, Center, AfterSign };
+    std::string fill = " "; ///< one character
+    Align align = Align::Default;
+    char sign = '-'; ///< '+', '-' or ' '
+    bool alternate = false;
+    char grouping = '\0'; ///< ',' or '_'
+    std::int64_t width = 0;
+    std::int64_t precision = -1; ///< -1: none given
+    char type = '\0';
+};
+
+/// "text % arguments".
+Value percentFormat(Meter &meter, const Text &text, const Value &arguments);
+/// "text".format(…), with attributes and items looked up as the template does.
+TextPtr braceFormat(Evaluator &evaluator, const Text &text, const Arguments &arguments);
+/// Lays out one value; `spec` as behind the colon of a brace field.
+void appendFormatted(Meter &meter, TextBuilder &out, const Value &value, std::string_view spec);
+void appendField(Meter &meter, TextBuilder &out, const Value &value, const FieldSpec &spec);
+
+} // namespace tokenloupe::jinja
