@@ -16,7 +16,7 @@ Result<KvType> kvTypeOf(std::string_view name)
             return type;
     }
     return makeError(ErrorCode::InvalidArgument, "KV cache type",
-                     "\"" + std::string(name) + "\" is not one of f32, f16");
+                     std::string(name) + " is not one of f32, f16");
 }
 
 std::uint32_t kvTypeBytes(KvType type)

@@ -94,7 +94,7 @@ std::optional<double> cgroupCores(const fs::path &membership, const fs::path &ro
         if (second == std::string::npos)
             continue;
         const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
-        const fs::path group("/" + line.substr(second + 1));
+        const fs::path group = fs::path("/") / line.substr(second + 1);
         if (controllers.empty())
             narrow(least, root, group.lexically_normal());
         else if (hasController(controllers, "cpu"))

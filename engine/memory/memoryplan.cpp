@@ -92,9 +92,9 @@ Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySetting
     if (!bytes.isValid())
         return tooLarge("the threads' scratch");
     return MemoryItem{MemoryPart::Runtime, bytes.value(),
-                      "(" + text(settings.threads) + " threads × " + text(scratch) +
+                      text(settings.threads) + " threads × " + text(scratch) +
                           " numbers of attention scratch + " + text(settings.batchTokens) + " tokens × " +
-                          text(config.ropeDimensions) + " sines and cosines) × 4 bytes"};
+                          text(config.ropeDimensions) + " sines and cosines, 4 bytes each"};
 }
 
 } // namespace
