@@ -8,7 +8,7 @@
 
 namespace tokenloupe::kernel {
 
-/// e^x, at most 1 ulp off (measured over all floats: the test), e^-inf = 0, NaN stays NaN.
+/// e^x, at most 1 ulp off (the test goes over the whole range), e^-inf = 0, NaN stays NaN.
 ///
 /// x = n · ln 2 + r with |r| ≤ ln 2 / 2; e^r by a polynomial whose own error is 4e-9 (least largest relative
 /// error, coefficients rounded to float32). ln 2 is split in a part with few bits, so that n times it is
