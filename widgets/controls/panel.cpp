@@ -34,12 +34,13 @@ Panel::Panel(const QString &title, QWidget *parent)
     auto *outer = new QVBoxLayout(this);
     outer->setContentsMargins(1, 1, 1, theme.scaled(8));
     outer->setSpacing(0);
-    m_heading = new QHBoxLayout;
+    m_headingWidget = new QWidget(this);
+    m_heading = new QHBoxLayout(m_headingWidget);
     m_heading->setContentsMargins(side, theme.scaled(6), side, theme.scaled(4));
     m_heading->setSpacing(theme.scaled(8));
     m_heading->addWidget(m_title);
     m_heading->addWidget(m_summary, 1);
-    outer->addLayout(m_heading);
+    outer->addWidget(m_headingWidget);
 
     m_stack = new QStackedLayout;
     outer->addLayout(m_stack, 1);
@@ -93,6 +94,13 @@ void Panel::addHeadingWidget(QWidget *widget)
     m_heading->addWidget(widget);
 }
 
+QWidget *Panel::takeHeading()
+{
+    m_headingTaken = true;
+    layout()->removeWidget(m_headingWidget);
+    return m_headingWidget;
+}
+
 void Panel::setEmptyState(const QString &text, const QString &action)
 {
     m_emptyText->setText(text);
@@ -108,6 +116,8 @@ bool Panel::isEmptyState() const
 
 void Panel::paintEvent(QPaintEvent *)
 {
+    if (m_headingTaken)
+        return; // the dock paints the frame
     const ThemeColors &colors = Theme::instance().colors();
     QPainter painter(this);
     drawRounded(painter, rect(), AppStyle::panelRadius, colors.panel, colors.line);

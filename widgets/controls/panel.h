@@ -28,6 +28,8 @@ public:
     /// Small widget at the heading's right end, after the number (a menu button).
     void addHeadingWidget(QWidget *widget);
     QVBoxLayout *content() const { return m_content; }
+    /// Gives the heading away: a dock makes it its title bar and then paints the frame round both.
+    QWidget *takeHeading();
     /// Shows `text` (and a button, when `action` is not empty) instead of the content; empty `text`: the
     /// content.
     void setEmptyState(const QString &text, const QString &action = {});
@@ -42,7 +44,9 @@ protected:
 private:
     QLabel *m_title = nullptr;
     QLabel *m_summary = nullptr;
+    QWidget *m_headingWidget = nullptr;
     QHBoxLayout *m_heading = nullptr;
+    bool m_headingTaken = false;
     QVBoxLayout *m_content = nullptr;
     QStackedLayout *m_stack = nullptr;
     QWidget *m_emptyPage = nullptr;

@@ -7,11 +7,6 @@
 
 #include <QMetaObject>
 
-#include <condition_variable>
-#include <mutex>
-#include <optional>
-#include <thread>
-
 namespace tokenloupe {
 
 namespace {
@@ -19,8 +14,10 @@ namespace {
 /// Pause between explanations while tokens come, so that they cost a small part of one core.
 constexpr int liveIntervalMs = 80;
 
+} // namespace
+
 /// Everything that one explanation needs, copied on the GUI thread.
-struct Job
+struct ExplanationService::Job
 {
     std::uint64_t generation = 0;
     StepRef ref;
@@ -30,85 +27,32 @@ struct Job
     std::shared_ptr<LogitStore> logits;
 };
 
-} // namespace
-
-/// One thread that works on the newest job.
-class ExplanationService::Worker
+void ExplanationService::explain(Job &job)
 {
-public:
-    explicit Worker(ExplanationService &service)
-        : m_service(service)
-        , m_thread([this] { loop(); })
-    {}
-
-    ~Worker()
-    {
-        {
-            const std::lock_guard lock(m_mutex);
-            m_closed = true;
-        }
-        m_arrived.notify_one();
-        m_thread.join();
+    ExplanationPtr explanation;
+    QString reason;
+    const LogitStore::Row row = job.logits ? job.logits->get(job.ref) : nullptr;
+    if (!row) {
+        reason = tr("The logits of this step were dropped to stay within the trace's budget.");
+    } else {
+        ExplainRequest request;
+        request.ref = job.ref;
+        request.logits = *row;
+        request.history = job.history;
+        request.settings = job.settings;
+        request.step = job.ref.step.value();
+        request.chosen = job.chosen;
+        auto result = explainStep(request);
+        if (result)
+            explanation = std::make_shared<StepExplanation>(std::move(*result));
+        else
+            reason = QString::fromStdString(result.error().text());
     }
-
-    void post(Job job)
-    {
-        {
-            const std::lock_guard lock(m_mutex);
-            m_job = std::move(job);
-        }
-        m_arrived.notify_one();
-    }
-
-private:
-    void loop()
-    {
-        for (;;) {
-            Job job;
-            {
-                std::unique_lock lock(m_mutex);
-                m_arrived.wait(lock, [this] { return m_closed || m_job; });
-                if (m_closed)
-                    return;
-                job = std::move(*m_job);
-                m_job.reset();
-            }
-            ExplanationPtr explanation;
-            QString reason;
-            const LogitStore::Row row = job.logits ? job.logits->get(job.ref) : nullptr;
-            if (!row) {
-                reason = ExplanationService::tr(
-                    "The logits of this step were dropped to stay within the trace's budget.");
-            } else {
-                ExplainRequest request;
-                request.ref = job.ref;
-                request.logits = *row;
-                request.history = job.history;
-                request.settings = job.settings;
-                request.step = job.ref.step.value();
-                request.chosen = job.chosen;
-                auto result = explainStep(request);
-                if (result)
-                    explanation = std::make_shared<StepExplanation>(std::move(*result));
-                else
-                    reason = QString::fromStdString(result.error().text());
-            }
-            QMetaObject::invokeMethod(
-                &m_service,
-                [service = &m_service, generation = job.generation, explanation, reason] {
-                    service->deliver(generation, explanation, reason);
-                },
-                Qt::QueuedConnection);
-        }
-    }
-
-    ExplanationService &m_service;
-    std::mutex m_mutex;
-    std::condition_variable m_arrived;
-    std::optional<Job> m_job;
-    bool m_closed = false;
-    std::jthread m_thread;
-};
+    QMetaObject::invokeMethod(
+        this,
+        [this, generation = job.generation, explanation, reason] { deliver(generation, explanation, reason); },
+        Qt::QueuedConnection);
+}
 
 ExplanationService::ExplanationService(EngineHost &host, RunStore &store, SelectionState &selection,
                                        QObject *parent)
@@ -116,7 +60,7 @@ ExplanationService::ExplanationService(EngineHost &host, RunStore &store, Select
     , m_host(host)
     , m_store(store)
     , m_selection(selection)
-    , m_worker(std::make_unique<Worker>(*this))
+    , m_worker(std::make_unique<LatestWorker<Job>>([this](Job &job) { explain(job); }))
 {
     m_liveTimer.setSingleShot(true);
     m_liveTimer.setInterval(liveIntervalMs);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/trace/stepexplanation.h"
+#include "widgets/models/latestworker.h"
 
 #include <QObject>
 #include <QTimer>
@@ -40,14 +41,15 @@ Q_SIGNALS:
     void changed();
 
 private:
-    class Worker;
+    struct Job;
+    void explain(Job &job); ///< on the worker's thread
     void request();
     void deliver(std::uint64_t generation, const ExplanationPtr &explanation, const QString &reason);
 
     EngineHost &m_host;
     RunStore &m_store;
     SelectionState &m_selection;
-    std::unique_ptr<Worker> m_worker;
+    std::unique_ptr<LatestWorker<Job>> m_worker;
     std::shared_ptr<const SamplerSettings> m_whatIf;
     ExplanationPtr m_current;
     QString m_reason;

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/mainwindow.h"
+
+#include "app/window/commandpalette.h"
+#include "app/window/paneldock.h"
+#include "app/window/runtoolbar.h"
+#include "app/window/workspaces.h"
+#include "widgets/controls/messagebar.h"
+#include "widgets/theme/numbers.h"
+#include "widgets/views/chain/chainpanel.h"
+#include "widgets/views/chat/chatpanel.h"
+#include "widgets/views/cumulative/cumulativepanel.h"
+#include "widgets/views/distribution/distributionpanel.h"
+#include "widgets/views/distribution/vocabularypanel.h"
+#include "widgets/views/kvcache/kvcachepanel.h"
+#include "widgets/views/memory/memorypanel.h"
+#include "widgets/views/penalties/penaltiespanel.h"
+#include "widgets/views/prompt/promptpanel.h"
+#include "widgets/views/timeline/timelinepanel.h"
+#include "widgets/views/tokens/tokenspanel.h"
+
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QStatusBar>
+#include <QUrl>
+
+namespace tokenloupe {
+
+MainWindow::MainWindow(QWidget *parent)
+    : QMainWindow(parent)
+    , m_context(m_inspector.context())
+{
+    setWindowTitle(QStringLiteral("Tokenloupe"));
+    setDockNestingEnabled(true);
+    setDockOptions(AllowNestedDocks | AllowTabbedDocks | AnimatedDocks);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    setAcceptDrops(true);
+    // No central widget: every rectangle is a dock, the chat too.
+
+    createPanels();
+    createFileMenu();
+    createRunActions();
+    createViewMenu();
+    createDeviceMenu();
+    createToolBars();
+    createStatusBar();
+    m_palette = new CommandPalette(this);
+    connectEngine();
+    refreshActions();
+    refreshStatusBar();
+}
+
+MainWindow::~MainWindow() = default;
+
+PanelDock *MainWindow::addPanel(const char *name, Panel *panel)
+{
+    auto *dock = new PanelDock(QString::fromLatin1(name), panel, this);
+    addDockWidget(Qt::TopDockWidgetArea, dock);
+    m_docks[dock->objectName()] = dock;
+    return dock;
+}
+
+void MainWindow::createPanels()
+{
+    addPanel("chain", new ChainPanel(m_context));
+    addPanel("penalties", new PenaltiesPanel(m_context));
+    m_chat = new ChatPanel(m_context);
+    addPanel("chat", m_chat);
+    connect(m_chat, &Panel::emptyActionTriggered, this, &MainWindow::chooseModel);
+    addPanel("prompt", new PromptPanel(m_context));
+    addPanel("distribution", new DistributionPanel(m_context));
+    addPanel("vocabulary", new VocabularyPanel(m_context));
+    addPanel("tokens", new TokensPanel(m_context));
+    addPanel("kvcache", new KvCachePanel(m_context));
+    addPanel("memory", new MemoryPanel(m_context));
+    addPanel("cumulative", new CumulativePanel(m_context));
+    addPanel("timeline", new TimelinePanel(m_context));
+
+    std::map<QString, QDockWidget *> docks(m_docks.begin(), m_docks.end());
+    m_workspaces = new Workspaces(*this, std::move(docks), this);
+}
+
+void MainWindow::createToolBars()
+{
+    auto *row = new RunToolBar(m_context, {m_run, m_pause, m_step, m_stop}, m_modelMenu, m_deviceMenu, this);
+    addToolBar(Qt::TopToolBarArea, row);
+    addToolBarBreak(Qt::TopToolBarArea);
+    m_messageRow = new QToolBar(tr("Messages"), this);
+    m_messageRow->setObjectName(QStringLiteral("messageRow"));
+    m_messageRow->setMovable(false);
+    m_messageRow->setContextMenuPolicy(Qt::PreventContextMenu);
+    m_messageRow->toggleViewAction()->setVisible(false);
+    m_message = new MessageBar(m_messageRow);
+    m_messageRow->addWidget(m_message);
+    addToolBar(Qt::TopToolBarArea, m_messageRow);
+    m_messageRow->hide();
+    connect(m_message, &MessageBar::closed, m_messageRow, &QWidget::hide);
+}
+
+void MainWindow::createStatusBar()
+{
+    m_engineLabel = new QLabel(this);
+    m_engineLabel->setAccessibleName(tr("Engine"));
+    m_traceLabel = new QLabel(this);
+    m_traceLabel->setAccessibleName(tr("Trace"));
+    for (QLabel *label : {m_engineLabel, m_traceLabel}) {
+        label->setFont(Theme::instance().font(TextRole::Small));
+        label->setForegroundRole(QPalette::PlaceholderText);
+        label->setContentsMargins(8, 0, 16, 0);
+        statusBar()->addWidget(label);
+    }
+    statusBar()->setSizeGripEnabled(false);
+    connect(&m_inspector.runs, &RunStore::updated, this, &MainWindow::refreshStatusBar);
+    connect(&m_inspector.runs, &RunStore::cleared, this, &MainWindow::refreshStatusBar);
+}
+
+void MainWindow::connectEngine()
+{
+    EngineHost &host = m_inspector.host;
+    connect(&host, &EngineHost::statusChanged, this, [this] {
+        refreshActions();
+        refreshStatusBar();
+    });
+    connect(&host, &EngineHost::modelOpened, this, [this] {
+        m_openPath = m_openingPath;
+        m_messageRow->hide();
+        QStringList recent = m_settings.value(QStringLiteral("recentModels")).toStringList();
+        recent.removeAll(m_openPath);
+        recent.prepend(m_openPath);
+        m_settings.setValue(QStringLiteral("recentModels"), recent.mid(0, 10));
+        m_settings.setValue(QStringLiteral("lastModel"), m_openPath);
+        const LoadedModel &model = *m_inspector.host.status().model;
+        setWindowTitle(
+            QString(QString::fromStdString(model.config().name) + QStringLiteral(" – Tokenloupe")));
+        if (!model.warnings.empty()) {
+            QStringList lines;
+            for (const std::string &warning : model.warnings)
+                lines << QString::fromStdString(warning);
+            Message message;
+            message.kind = MessageKind::Warning;
+            message.what =
+                tr("The model is open, with %n remark(s).", nullptr, static_cast<int>(model.warnings.size()));
+            message.why = lines.first();
+            if (lines.size() > 1)
+                message.details = lines.join(QLatin1Char('\n'));
+            showMessage(message);
+        }
+        m_chat->focusInput();
+    });
+    connect(&host, &EngineHost::modelFailed, this, [this](const QString &path, const QString &message) {
+        if (message.isEmpty())
+            return; // cancelled by the user
+        const QString kept = m_openPath.isEmpty()
+                                 ? tr("No model is open.")
+                                 : tr("%1 stays open.").arg(QFileInfo(m_openPath).fileName());
+        showMessage({MessageKind::Error,
+                     tr("%1 could not be opened.").arg(QFileInfo(path).fileName()),
+                     message,
+                     kept,
+                     {},
+                     {}});
+    });
+    connect(&host, &EngineHost::failed, this, [this](const QString &message) {
+        showMessage({MessageKind::Error, tr("The reply could not go on."), message, {}, {}, {}});
+    });
+    connect(&m_inspector.conversation, &Conversation::failed, this, [this](const QString &message) {
+        showMessage({MessageKind::Error, tr("The message could not be answered."), message, {}, {}, {}});
+    });
+    connect(&m_inspector.sampler, &SamplerModel::stageRejected, this, [this](int, const QString &message) {
+        showMessage({MessageKind::Warning, tr("The setting was not taken."), message, {}, {}, {}});
+    });
+}
+
+void MainWindow::showMessage(const Message &message)
+{
+    m_message->showMessage(message);
+    m_messageRow->show();
+}
+
+void MainWindow::openModel(const QString &path)
+{
+    m_openingPath = QFileInfo(path).absoluteFilePath();
+    m_inspector.host.openModel(m_openingPath, m_session);
+}
+
+void MainWindow::restoreLayout()
+{
+    m_workspaces->restore(m_settings);
+}
+
+void MainWindow::closeEvent(QCloseEvent *event)
+{
+    m_workspaces->save(m_settings);
+    m_settings.setValue(QStringLiteral("geometry"), saveGeometry());
+    QMainWindow::closeEvent(event);
+}
+
+void MainWindow::resizeEvent(QResizeEvent *event)
+{
+    QMainWindow::resizeEvent(event);
+    m_workspaces->windowResized();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent *event)
+{
+    const QList<QUrl> urls = event->mimeData()->urls();
+    if (urls.size() == 1 && urls.first().isLocalFile())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent *event)
+{
+    const QList<QUrl> urls = event->mimeData()->urls();
+    if (!urls.isEmpty())
+        openModel(urls.first().toLocalFile());
+}
+
+void MainWindow::refreshStatusBar()
+{
+    const EngineStatus &status = m_inspector.host.status();
+    QString engine;
+    switch (status.state) {
+    case EngineState::NoModel:
+        engine = tr("no model");
+        break;
+    case EngineState::Loading:
+        engine = tr("engine loading");
+        break;
+    case EngineState::Idle:
+        engine = tr("engine idle");
+        break;
+    case EngineState::Prefilling:
+        engine = tr("engine in prefill");
+        break;
+    case EngineState::Running:
+        engine = tr("engine running");
+        break;
+    case EngineState::Paused:
+        engine = tr("engine paused");
+        break;
+    }
+    const bool busy = status.state == EngineState::Running || status.state == EngineState::Prefilling ||
+                      status.state == EngineState::Loading;
+    engine = QString((busy ? QStringLiteral("● ") : QStringLiteral("○ ")) + engine);
+    if (status.model)
+        engine +=
+            tr(" · %1 precision").arg(QString::fromUtf8(precisionName(status.session.precision).data()));
+    m_engineLabel->setText(engine);
+
+    std::size_t steps = 0;
+    for (const auto &[id, run] : m_inspector.runs.runs())
+        steps += run.steps.size();
+    const auto logits = m_inspector.host.logits();
+    if (!logits || steps == 0) {
+        m_traceLabel->clear();
+        return;
+    }
+    const std::uint64_t dropped = logits->droppedRows();
+    QString trace = tr("trace: %n step(s)", nullptr, static_cast<int>(steps));
+    trace += QString(QStringLiteral(" · ") + formatBytes(logits->memoryBytes()));
+    if (logits->spilledBytes() > 0)
+        trace += tr(" in memory, %1 on disk").arg(formatBytes(logits->spilledBytes()));
+    trace += dropped == 0 ? tr(" · lossless")
+                          : tr(" · logits of %n step(s) dropped", nullptr, static_cast<int>(dropped));
+    m_traceLabel->setText(trace);
+}
+
+} // namespace tokenloupe

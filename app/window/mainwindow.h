@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "app/window/inspector.h"
+#include "widgets/theme/theme.h"
+
+#include <QMainWindow>
+#include <QSettings>
+#include <map>
+#include <vector>
+
+class QLabel;
+class QMenu;
+class QToolBar;
+
+namespace tokenloupe {
+
+class ChatPanel;
+class CommandPalette;
+class MessageBar;
+struct Message;
+class Panel;
+class PanelDock;
+class Workspaces;
+enum class Workspace;
+
+/// The window: docks, actions, menus. What the panels show and what the engine does is theirs; this puts them
+/// together.
+class MainWindow : public QMainWindow
+{
+    Q_OBJECT
+
+public:
+    explicit MainWindow(QWidget *parent = nullptr);
+    ~MainWindow() override;
+
+    Inspector &inspector() { return m_inspector; }
+    void openModel(const QString &path);
+    /// Applies the remembered layout; call after the window has its size.
+    void restoreLayout();
+
+protected:
+    void closeEvent(QCloseEvent *event) override;
+    void resizeEvent(QResizeEvent *event) override;
+    void dragEnterEvent(QDragEnterEvent *event) override;
+    void dropEvent(QDropEvent *event) override;
+
+private:
+    PanelDock *addPanel(const char *name, Panel *panel);
+    QAction *addNamedAction(QMenu *menu, const QString &text, const QKeySequence &shortcut = {},
+                            const QString &icon = {}, const QString &paletteName = {});
+    void createPanels();
+    void createFileMenu();
+    void createRunActions();
+    void createSelectionActions(QMenu *menu);
+    void createViewMenu();
+    void createWorkspaceMenu(QMenu *menu);
+    void createThemeMenu(QMenu *menu);
+    void createColourMenu(QMenu *menu);
+    void createDeviceMenu();
+    void createToolBars();
+    void createStatusBar();
+    void connectEngine();
+
+    void chooseModel();
+    void fillRecentMenu();
+    void reopenWith(const SessionSettings &settings);
+    void runPressed();
+    void stepPressed();
+    void refreshActions();
+    void refreshStatusBar();
+    void showMessage(const Message &message);
+
+    QSettings m_settings;
+    Inspector m_inspector;
+    InspectorContext m_context;
+    SessionSettings m_session;
+    QString m_openPath;    // of the model that is open
+    QString m_openingPath; // of the one that is being opened
+
+    std::map<QString, PanelDock *> m_docks;
+    std::vector<QAction *> m_actions; // everything that the palette offers
+    ChatPanel *m_chat = nullptr;
+    Workspaces *m_workspaces = nullptr;
+    CommandPalette *m_palette = nullptr;
+    MessageBar *m_message = nullptr;
+    QToolBar *m_messageRow = nullptr;
+    QMenu *m_recentMenu = nullptr;
+    QMenu *m_modelMenu = nullptr;
+    QMenu *m_deviceMenu = nullptr;
+    QLabel *m_engineLabel = nullptr;
+    QLabel *m_traceLabel = nullptr;
+    QAction *m_run = nullptr;
+    QAction *m_pause = nullptr;
+    QAction *m_step = nullptr;
+    QAction *m_stop = nullptr;
+    QAction *m_cancel = nullptr;
+    QAction *m_regenerate = nullptr;
+    QAction *m_editLast = nullptr;
+    QAction *m_newChat = nullptr;
+};
+
+} // namespace tokenloupe

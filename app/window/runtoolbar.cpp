@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/runtoolbar.h"
+
+#include "widgets/models/enginehost.h"
+#include "widgets/models/runstore.h"
+#include "widgets/models/selectionstate.h"
+#include "widgets/theme/numbers.h"
+#include "widgets/theme/theme.h"
+
+#include <QAction>
+#include <QLabel>
+#include <QMenu>
+#include <QToolButton>
+
+namespace tokenloupe {
+
+namespace {
+
+/// Tokens per second over the decode steps of a run; 0 while there is none.
+double decodeRate(const Run &run)
+{
+    double ms = 0.0;
+    int counted = 0;
+    for (const StepRecord &step : run.steps) {
+        if (step.forwardMs > 0.0) { // the first step's forward pass was the prefill
+            ms += step.forwardMs + step.sampleMs + step.otherMs;
+            ++counted;
+        }
+    }
+    return ms > 0.0 ? counted * 1000.0 / ms : 0.0;
+}
+
+QString bold(const QString &text)
+{
+    return QString(QStringLiteral("<b>") + text.toHtmlEscaped() + QStringLiteral("</b>"));
+}
+
+} // namespace
+
+RunToolBar::RunToolBar(InspectorContext &context, const Actions &actions, QMenu *modelMenu, QMenu *deviceMenu,
+                       QWidget *parent)
+    : QToolBar(tr("Run"), parent)
+    , m_context(context)
+{
+    setObjectName(QStringLiteral("runToolBar"));
+    setMovable(false);
+    setFloatable(false);
+    setContextMenuPolicy(Qt::PreventContextMenu);
+    const int gap = Theme::instance().scaled(8);
+
+    const auto space = [&](int width) {
+        auto *spacer = new QWidget(this);
+        if (width > 0)
+            spacer->setFixedWidth(width);
+        else
+            spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+        addWidget(spacer);
+    };
+    space(gap);
+    m_model = addMenuButton(modelMenu, tr("Model"));
+    space(gap);
+    m_device = addMenuButton(deviceMenu, tr("Device"));
+    space(gap * 3);
+    m_run = addActionButton(actions.run);
+    space(gap);
+    m_pause = addActionButton(actions.pause);
+    space(gap);
+    addActionButton(actions.step);
+    space(gap);
+    addActionButton(actions.stop);
+    space(gap * 2);
+    m_position = new QLabel(this);
+    m_position->setAccessibleName(tr("Position"));
+    m_position->setForegroundRole(QPalette::PlaceholderText);
+    addWidget(m_position);
+    space(0);
+    m_metrics = new QLabel(this);
+    m_metrics->setAccessibleName(tr("Speed and context"));
+    m_metrics->setTextFormat(Qt::RichText);
+    addWidget(m_metrics);
+    space(gap);
+
+    connect(&context.host, &EngineHost::statusChanged, this, &RunToolBar::refreshStatus);
+    connect(&context.runs, &RunStore::updated, this, &RunToolBar::refreshMetrics);
+    connect(&context.runs, &RunStore::cleared, this, &RunToolBar::refreshMetrics);
+    connect(&context.selection, &SelectionState::changed, this, &RunToolBar::refreshPosition);
+    connect(&Theme::instance(), &Theme::changed, this, &RunToolBar::refreshMetrics);
+    refreshStatus();
+}
+
+QToolButton *RunToolBar::addActionButton(QAction *action)
+{
+    auto *button = new QToolButton(this);
+    button->setDefaultAction(action);
+    button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    button->setFocusPolicy(Qt::TabFocus);
+    addWidget(button);
+    return button;
+}
+
+QToolButton *RunToolBar::addMenuButton(QMenu *menu, const QString &accessibleName)
+{
+    auto *button = new QToolButton(this);
+    button->setMenu(menu);
+    button->setPopupMode(QToolButton::InstantPopup);
+    button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    button->setFocusPolicy(Qt::TabFocus);
+    button->setAccessibleName(accessibleName);
+    addWidget(button);
+    return button;
+}
+
+void RunToolBar::refreshStatus()
+{
+    const EngineStatus &status = m_context.host.status();
+    if (status.model) {
+        const Model &model = *status.model->model;
+        QString name = QString::fromStdString(model.config().name);
+        if (name.size() > 32)
+            name = QString(name.left(31) + QStringLiteral("…"));
+        m_model->setText(QString(name + QStringLiteral("  ") + QString::fromStdString(model.mainType()) +
+                                 QStringLiteral(" · ") + formatBytes(model.weightsBytes())));
+        m_model->setToolTip(QString::fromStdString(model.path().string()));
+        m_device->setText(tr("%1 · %n thread(s)", nullptr, status.threads).arg(status.device));
+    } else {
+        m_model->setText(status.state == EngineState::Loading ? tr("Loading…") : tr("Open a model"));
+        m_model->setToolTip({});
+        m_device->setText(tr("No device"));
+    }
+    m_device->setEnabled(status.model != nullptr);
+    refreshPosition();
+    refreshMetrics();
+}
+
+void RunToolBar::refreshPosition()
+{
+    const EngineStatus &status = m_context.host.status();
+    QString state;
+    switch (status.state) {
+    case EngineState::NoModel:
+        break;
+    case EngineState::Loading:
+        state = tr("loading");
+        break;
+    case EngineState::Idle:
+        state = m_context.runs.isEmpty() ? QString() : tr("idle");
+        break;
+    case EngineState::Prefilling:
+        state = tr("prefill");
+        break;
+    case EngineState::Running:
+        state = tr("running");
+        break;
+    case EngineState::Paused:
+        state = tr("paused");
+        break;
+    }
+    const StepRef selected = m_context.selection.current();
+    const Run *run = m_context.runs.run(selected.run);
+    QString text;
+    if (run && selected.isValid())
+        text = tr("step %1 of %2").arg(selected.step.value()).arg(run->steps.size());
+    if (!state.isEmpty())
+        text += text.isEmpty() ? state : QString(QStringLiteral(" · ") + state);
+    m_position->setText(text);
+}
+
+void RunToolBar::refreshMetrics()
+{
+    refreshPosition();
+    const EngineStatus &status = m_context.host.status();
+    const Run *run = m_context.runs.run(m_context.runs.newestRun());
+    if (!run) {
+        m_metrics->clear();
+        return;
+    }
+    const QString muted = Theme::instance().colors().muted.name();
+    const auto label = [&](const QString &text) {
+        return QString(QStringLiteral("<span style=\"color:") + muted + QStringLiteral("\">") + text +
+                       QStringLiteral("</span>&nbsp;"));
+    };
+    QString text = label(tr("TTFT"));
+    const double first =
+        run->start.tokenizeMs + run->start.prefillMs +
+        (run->steps.empty() ? 0.0 : run->steps.front().sampleMs + run->steps.front().otherMs);
+    text += bold(formatMilliseconds(first));
+    text += QStringLiteral("&nbsp;&nbsp;&nbsp; ") + label(tr("decode"));
+    const double rate = decodeRate(*run);
+    text += bold(rate > 0.0 ? formatRate(rate, tr("tok/s")) : QStringLiteral("–"));
+    const std::uint64_t used = run->start.prompt.size() + run->steps.size();
+    text += QStringLiteral("&nbsp;&nbsp;&nbsp; ") + label(tr("context")) + bold(formatCount(used)) +
+            label(QString(QStringLiteral(" / ") + formatCount(status.session.contextTokens)));
+    m_metrics->setText(text);
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/window/workspaces.h"
+
+#include "widgets/theme/theme.h"
+
+#include <QDockWidget>
+#include <QEvent>
+#include <QSettings>
+
+namespace tokenloupe {
+
+namespace {
+
+/// Changes when docks are added or renamed, so that an older saved arrangement is not applied to them.
+constexpr int stateVersion = 1;
+/// From this width on there is room for the penalties below the chain.
+constexpr int roomyWidth = 1440;
+
+const Workspace allWorkspaces[] = {Workspace::Chat, Workspace::Decode, Workspace::Memory};
+
+} // namespace
+
+Workspaces::Workspaces(QMainWindow &window, std::map<QString, QDockWidget *> docks, QObject *parent)
+    : QObject(parent)
+    , m_window(window)
+    , m_docks(std::move(docks))
+{
+    m_settleTimer.setSingleShot(true);
+    m_settleTimer.setInterval(100);
+    connect(&m_settleTimer, &QTimer::timeout, this, &Workspaces::settle);
+    for (const auto &[name, widget] : m_docks)
+        widget->installEventFilter(this);
+}
+
+QString Workspaces::name(Workspace workspace)
+{
+    switch (workspace) {
+    case Workspace::Chat:
+        return QStringLiteral("chat");
+    case Workspace::Decode:
+        return QStringLiteral("decode");
+    case Workspace::Memory:
+        return QStringLiteral("memory");
+    }
+    return {};
+}
+
+void Workspaces::switchTo(Workspace workspace)
+{
+    m_states[m_current] = m_window.saveState(stateVersion);
+    m_current = workspace;
+    const auto it = m_states.find(workspace);
+    if (it == m_states.end() || !m_window.restoreState(it->second, stateVersion))
+        arrange(workspace);
+    m_settleTimer.start();
+    Q_EMIT changed(workspace);
+}
+
+void Workspaces::reset()
+{
+    m_states.erase(m_current);
+    arrange(m_current);
+    m_settleTimer.start();
+}
+
+void Workspaces::save(QSettings &settings)
+{
+    m_states[m_current] = m_window.saveState(stateVersion);
+    settings.setValue(QStringLiteral("workspace"), name(m_current));
+    for (const auto &[workspace, state] : m_states)
+        settings.setValue(QString(QStringLiteral("layout/") + name(workspace)), state);
+}
+
+void Workspaces::restore(const QSettings &settings)
+{
+    for (const Workspace workspace : allWorkspaces) {
+        const QByteArray state =
+            settings.value(QString(QStringLiteral("layout/") + name(workspace))).toByteArray();
+        if (!state.isEmpty())
+            m_states[workspace] = state;
+        if (settings.value(QStringLiteral("workspace")).toString() == name(workspace))
+            m_current = workspace;
+    }
+    const auto it = m_states.find(m_current);
+    if (it == m_states.end() || !m_window.restoreState(it->second, stateVersion))
+        arrange(m_current);
+    m_settleTimer.start();
+    Q_EMIT changed(m_current);
+}
+
+void Workspaces::place(std::initializer_list<const char *> columns)
+{
+    QDockWidget *left = nullptr;
+    for (const char *name : columns) {
+        QDockWidget *next = dock(name);
+        if (left)
+            m_window.splitDockWidget(left, next, Qt::Horizontal);
+        else
+            m_window.addDockWidget(Qt::TopDockWidgetArea, next);
+        next->show();
+        left = next;
+    }
+}
+
+void Workspaces::below(const char *upper, const char *lower)
+{
+    m_window.splitDockWidget(dock(upper), dock(lower), Qt::Vertical);
+    dock(lower)->show();
+}
+
+void Workspaces::tab(const char *front, std::initializer_list<const char *> behind)
+{
+    for (const char *name : behind) {
+        m_window.tabifyDockWidget(dock(front), dock(name));
+        dock(name)->show();
+    }
+    dock(front)->raise();
+}
+
+void Workspaces::arrange(Workspace workspace)
+{
+    for (const auto &[name, widget] : m_docks) {
+        widget->setFloating(false);
+        m_window.removeDockWidget(widget);
+    }
+    switch (workspace) {
+    case Workspace::Chat:
+        arrangeChat();
+        break;
+    case Workspace::Decode:
+        arrangeDecode(m_window.width() >= Theme::instance().scaled(roomyWidth));
+        break;
+    case Workspace::Memory:
+        arrangeMemory();
+        break;
+    }
+}
+
+void Workspaces::arrangeDecode(bool roomy)
+{
+    const Theme &theme = Theme::instance();
+    place({"chain", "chat", "kvcache"});
+    m_window.addDockWidget(Qt::BottomDockWidgetArea, dock("timeline"));
+    dock("timeline")->show();
+    below("chat", "distribution");
+    below("kvcache", "memory");
+    below("memory", "cumulative");
+    if (roomy)
+        below("chain", "penalties");
+    else
+        tab("chain", {"penalties"});
+    tab("chat", {"prompt"});
+    tab("distribution", {"vocabulary", "tokens"});
+
+    const int left = theme.scaled(roomy ? 304 : 248);
+    const int right = theme.scaled(roomy ? 388 : 320);
+    const int timeline = theme.scaled(roomy ? 152 : 120);
+    m_window.resizeDocks({dock("chain"), dock("chat"), dock("kvcache")},
+                         {left, m_window.width() - left - right, right}, Qt::Horizontal);
+    const int height = m_window.height() - timeline;
+    m_window.resizeDocks({dock("chat"), dock("timeline")}, {height, timeline}, Qt::Vertical);
+    m_window.resizeDocks({dock("chat"), dock("distribution")}, {height / 2, height / 2}, Qt::Vertical);
+    m_window.resizeDocks({dock("kvcache"), dock("memory"), dock("cumulative")},
+                         {height * 44 / 100, height * 22 / 100, height * 34 / 100}, Qt::Vertical);
+    if (roomy)
+        m_window.resizeDocks({dock("chain"), dock("penalties")}, {height * 3 / 5, height * 2 / 5},
+                             Qt::Vertical);
+}
+
+void Workspaces::arrangeChat()
+{
+    const Theme &theme = Theme::instance();
+    place({"chat", "distribution"});
+    below("distribution", "chain");
+    tab("chat", {"prompt"});
+    tab("distribution", {"tokens"});
+    const int right = std::min(theme.scaled(480), m_window.width() * 2 / 5);
+    m_window.resizeDocks({dock("chat"), dock("distribution")}, {m_window.width() - right, right},
+                         Qt::Horizontal);
+    m_window.resizeDocks({dock("distribution"), dock("chain")},
+                         {m_window.height() / 2, m_window.height() / 2}, Qt::Vertical);
+}
+
+void Workspaces::arrangeMemory()
+{
+    const Theme &theme = Theme::instance();
+    place({"chat", "kvcache", "memory"});
+    m_window.addDockWidget(Qt::BottomDockWidgetArea, dock("timeline"));
+    dock("timeline")->show();
+    tab("chat", {"prompt"});
+    const int chat = m_window.width() / 3;
+    m_window.resizeDocks({dock("chat"), dock("kvcache"), dock("memory")},
+                         {chat, (m_window.width() - chat) / 2, (m_window.width() - chat) / 2},
+                         Qt::Horizontal);
+    const int timeline = theme.scaled(152);
+    m_window.resizeDocks({dock("chat"), dock("timeline")}, {m_window.height() - timeline, timeline},
+                         Qt::Vertical);
+}
+
+void Workspaces::settle()
+{
+    m_settledWindow = m_window.size();
+    m_settled.clear();
+    for (const auto &[name, widget] : m_docks) {
+        if (!widget->isFloating() && widget->isVisible() && !widget->visibleRegion().isEmpty())
+            m_settled[widget] = widget->geometry();
+    }
+}
+
+void Workspaces::windowResized()
+{
+    QList<QDockWidget *> sides, rows;
+    QList<int> widths, heights;
+    const int slack = Theme::instance().scaled(24);
+    for (const auto &[widget, rect] : m_settled) {
+        if (widget->isFloating() || !widget->isVisible())
+            continue;
+        const bool wide = rect.width() > m_settledWindow.width() / 2;
+        const bool atEdge = rect.left() < slack || rect.right() > m_settledWindow.width() - slack;
+        if (!wide && atEdge) {
+            sides << widget;
+            widths << rect.width();
+        } else if (wide && m_window.dockWidgetArea(widget) == Qt::BottomDockWidgetArea) {
+            rows << widget;
+            heights << rect.height();
+        }
+    }
+    if (!sides.isEmpty())
+        m_window.resizeDocks(sides, widths, Qt::Horizontal);
+    if (!rows.isEmpty())
+        m_window.resizeDocks(rows, heights, Qt::Vertical);
+    m_settleTimer.start();
+}
+
+bool Workspaces::eventFilter(QObject *watched, QEvent *event)
+{
+    // A dock that was resized without the window: the user moved a splitter, or the arrangement changed.
+    if (event->type() == QEvent::Resize && m_window.size() == m_settledWindow)
+        m_settleTimer.start();
+    return QObject::eventFilter(watched, event);
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/penalties/penaltiespanel.h"
+
+#include "widgets/controls/celltable.h"
+#include "widgets/controls/tokenchip.h"
+#include "widgets/models/enginehost.h"
+#include "widgets/models/penaltymodel.h"
+#include "widgets/models/samplermodel.h"
+#include "widgets/theme/tabulartext.h"
+#include "widgets/theme/theme.h"
+
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+
+namespace tokenloupe {
+
+namespace {
+
+/// The token as a chip; numbers in tabular figures.
+class PenaltyDelegate : public QStyledItemDelegate
+{
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override
+    {
+        const Theme &theme = Theme::instance();
+        const ThemeColors &colors = theme.colors();
+        const auto *model = qobject_cast<const PenaltyModel *>(index.model());
+        painter->save();
+        const bool chosen = index.data(PenaltyModel::ChosenRole).toBool();
+        if (chosen)
+            painter->fillRect(option.rect, colors.softAccent);
+        if (index.column() == PenaltyModel::TokenColumn && model && model->tokenizer()) {
+            const TokenId id(index.data(PenaltyModel::TokenIdRole).toUInt());
+            TokenChip chip{chipText(model->tokenizer()->bytes(id), model->tokenizer()->kind(id)), {},
+                           chosen ? ChipState::Drawn : ChipState::Normal, false};
+            painter->setClipRect(option.rect);
+            chip.paint(*painter, {double(option.rect.left()),
+                                  option.rect.top() + (option.rect.height() - chip.size().height()) / 2.0});
+        } else {
+            painter->setFont(theme.font(TextRole::Body));
+            painter->setPen(colors.text);
+            drawTabular(*painter, option.rect.adjusted(0, 0, -theme.scaled(4), 0), Qt::AlignRight | Qt::AlignVCenter,
+                        index.data().toString());
+        }
+        painter->restore();
+    }
+};
+
+} // namespace
+
+PenaltiesPanel::PenaltiesPanel(InspectorContext &context, QWidget *parent)
+    : LivePanel(tr("Penalties"), parent)
+    , m_context(context)
+{
+    m_model = new PenaltyModel(this);
+    m_table = new CellTable(tr("Penalised tokens"), this);
+    m_table->setModel(m_model);
+    m_table->setItemDelegate(new PenaltyDelegate(m_table));
+    content()->addWidget(m_table);
+    connect(&context.explanations, &ExplanationService::changed, this, &PenaltiesPanel::scheduleRefresh);
+    connect(&context.sampler, &SamplerModel::settingsChanged, this, &PenaltiesPanel::scheduleRefresh);
+    connect(&Theme::instance(), &Theme::changed, m_table->viewport(), qOverload<>(&QWidget::update));
+    refresh();
+}
+
+void PenaltiesPanel::refresh()
+{
+    const ExplanationPtr explanation = m_context.explanations.current();
+    m_model->setExplanation(explanation, m_context.host.status().model);
+    const StageSettings *now = m_context.sampler.settings()->find(StageKind::Penalties);
+    const StageSettings *shown = explanation ? explanation->settings->find(StageKind::Penalties) : now;
+    if (!shown || !shown->isActive()) {
+        setSummary(tr("off"));
+        setEmptyState(now && now->isActive()
+                          ? tr("Penalties were off at this step.")
+                          : tr("Penalties are off. Set a repeat, presence or frequency penalty in the sampler chain."));
+        return;
+    }
+    const std::int32_t window = std::get<PenaltiesParams>(shown->params).lastN;
+    setSummary(window < 0 ? tr("whole context") : tr("last %n token(s)", nullptr, window));
+    setEmptyState(m_model->rowCount() == 0 ? tr("No step is selected.") : QString());
+    layOutColumns();
+}
+
+void PenaltiesPanel::resizeEvent(QResizeEvent *event)
+{
+    LivePanel::resizeEvent(event);
+    layOutColumns();
+}
+
+void PenaltiesPanel::layOutColumns()
+{
+    const Theme &theme = Theme::instance();
+    const int count = theme.scaled(44);
+    const int number = theme.scaled(52);
+    const int token = std::max(theme.scaled(80), m_table->viewport()->width() - count - 3 * number);
+    m_table->setColumnWidth(PenaltyModel::TokenColumn, token);
+    m_table->setColumnWidth(PenaltyModel::CountColumn, count);
+    for (const int column : {PenaltyModel::BeforeColumn, PenaltyModel::AfterColumn, PenaltyModel::ChangeColumn})
+        m_table->setColumnWidth(column, number);
+}
+
+} // namespace tokenloupe
