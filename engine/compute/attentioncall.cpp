@@ -169,20 +169,23 @@ void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores,
     lane.sum += m_kernels.expSum(own, maximum, seen.size());
 }
 
-/// output[lane] += Σ weight · value, positions in rising order.
+/// output[lane] += Σ weight · value, positions in rising order. All lanes take a position before the next
+/// comes: each lane's sums depend on each other, those of different lanes do not, so the processor overlaps
+/// them.
 void AttentionCall::accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
                                std::uint32_t first, float *scratch) const
 {
-    const KvShape &shape = m_cache.shape();
-    const std::int64_t width = shape.valueHeadSize;
+    const std::int64_t width = m_cache.shape().valueHeadSize;
+    const float *scores = scoresOf(scratch, 0);
     forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
         const float *values = blockValues(block, kvHead, slot, range.size(), scratch + m_places.values);
-        for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-            const PositionRange seen = intersection(lanes[lane].positions, range);
-            const float *weights = scoresOf(scratch, lane);
-            for (std::uint32_t position = seen.begin; position < seen.end; ++position)
-                m_kernels.axpy(weights[position - first], values + (position - range.begin) * width, width,
-                               lanes[lane].output);
+        for (std::uint32_t position = range.begin; position < range.end; ++position, values += width) {
+            const float *weight = scores + (position - first);
+            for (const Lane &lane : lanes) {
+                if (position >= lane.positions.begin && position < lane.positions.end)
+                    m_kernels.axpy(*weight, values, width, lane.output);
+                weight += attentionPiece;
+            }
         }
     });
 }

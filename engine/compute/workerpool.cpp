@@ -76,50 +76,73 @@ WorkerPool::~WorkerPool()
 {
     if (m_threads.empty())
         return;
-    publish(nullptr, nullptr);
+    open(nullptr, nullptr); // and never closed: each joins once, and ends
     for (std::thread &thread : m_threads)
         thread.join();
 }
 
-void WorkerPool::publish(Call call, const void *context)
+void WorkerPool::open(Call call, const void *context)
 {
     m_call = call;
     m_context = context;
-    m_busy.store(static_cast<int>(m_threads.size()), std::memory_order_relaxed);
-    // Both sides use sequential consistency: either this sees the sleeper, or the sleeper sees the new epoch.
-    m_epoch.fetch_add(1, std::memory_order_seq_cst);
+    const std::uint64_t run = m_state.load(std::memory_order_relaxed) / firstRun + 1;
+    // Both sides use sequential consistency: either this sees the sleeper, or the sleeper sees the new run.
+    m_state.store(run * firstRun, std::memory_order_seq_cst);
     if (m_sleeping.load(std::memory_order_seq_cst) > 0) {
         const std::lock_guard lock(m_mutex);
         m_wake.notify_all();
     }
 }
 
-void WorkerPool::waitForOthers() const
+void WorkerPool::close()
 {
-    const auto done = [this] { return m_busy.load(std::memory_order_acquire) == 0; };
+    m_state.fetch_or(closedFlag, std::memory_order_acq_rel);
+    const auto done = [this] { return m_state.load(std::memory_order_acquire) % closedFlag == 0; };
     while (!spinUntil(done, spinTime)) {
     }
 }
 
-void WorkerPool::waitForWork(std::uint32_t seen)
+bool WorkerPool::isNewRun(std::uint64_t state, std::uint64_t last)
 {
-    const auto risen = [this, seen] { return m_epoch.load(std::memory_order_seq_cst) != seen; };
-    if (spinUntil(risen, spinTime))
-        return;
+    return (state & closedFlag) == 0 && state / firstRun != last;
+}
+
+/// Sleeps until there is a run to join, or there was one: then the next is near.
+void WorkerPool::sleep(std::uint64_t last)
+{
     std::unique_lock lock(m_mutex);
+    const std::uint64_t seen = m_state.load(std::memory_order_relaxed) / firstRun;
     m_sleeping.fetch_add(1, std::memory_order_seq_cst);
-    m_wake.wait(lock, risen);
+    m_wake.wait(lock, [&] {
+        const std::uint64_t state = m_state.load(std::memory_order_seq_cst);
+        return state / firstRun != seen || isNewRun(state, last);
+    });
     m_sleeping.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+/// Joins the next run that is open and not number `last`; its number.
+std::uint64_t WorkerPool::join(std::uint64_t last)
+{
+    for (;;) {
+        std::uint64_t state = m_state.load(std::memory_order_relaxed);
+        while (isNewRun(state, last)) {
+            if (m_state.compare_exchange_weak(state, state + 1, std::memory_order_acq_rel))
+                return state / firstRun;
+        }
+        const auto opened = [this, last] { return isNewRun(m_state.load(std::memory_order_relaxed), last); };
+        if (!spinUntil(opened, spinTime))
+            sleep(last);
+    }
 }
 
 void WorkerPool::loop(int worker)
 {
-    for (std::uint32_t seen = 0;; ++seen) {
-        waitForWork(seen);
+    for (std::uint64_t run = 0;;) {
+        run = join(run);
         if (!m_call)
             return;
         m_call(m_context, worker);
-        m_busy.fetch_sub(1, std::memory_order_release);
+        m_state.fetch_sub(1, std::memory_order_release);
     }
 }
 

@@ -13,9 +13,13 @@
 
 namespace tokenloupe {
 
-/// Threads that run the same function together. The thread that calls run() is worker 0; the others spin for
+/// Threads that work on the same thing together. The thread that calls run() is worker 0; the others spin for
 /// a fraction of a millisecond after each run, so that the next one starts at once, and then sleep, so that
 /// an idle program uses no CPU. run() is for one thread at a time; the work must not throw or call run().
+///
+/// A run ends when worker 0 and all who joined it are done: a thread that the system does not let run just
+/// then holds up nobody. So the work has to be shared out in pieces that whoever is there takes
+/// (StretchQueue).
 class WorkerPool
 {
 public:
@@ -31,7 +35,7 @@ public:
     /// How many workers have gone to sleep.
     int sleeping() const { return m_sleeping.load(std::memory_order_relaxed); }
 
-    /// Calls work(worker) for every worker and returns when all are done.
+    /// Calls work(0) here and work(worker) on every other worker that is there before this one is done.
     template <class Work>
     void run(const Work &work)
     {
@@ -39,26 +43,31 @@ public:
             work(0);
             return;
         }
-        publish([](const void *context, int worker) { (*static_cast<const Work *>(context))(worker); },
-                &work);
+        open([](const void *context, int worker) { (*static_cast<const Work *>(context))(worker); }, &work);
         work(0);
-        waitForOthers();
+        close();
     }
 
 private:
+    static constexpr std::uint64_t closedFlag = std::uint64_t(1) << 31;
+    static constexpr std::uint64_t firstRun = std::uint64_t(1) << 32;
+
     using Call = void (*)(const void *context, int worker);
 
     WorkerPool() = default;
-    void publish(Call call, const void *context);
-    void waitForOthers() const;
+    void open(Call call, const void *context);
+    void close();
     void loop(int worker);
-    void waitForWork(std::uint32_t seen);
+    std::uint64_t join(std::uint64_t last);
+    void sleep(std::uint64_t last);
+    static bool isNewRun(std::uint64_t state, std::uint64_t last);
 
-    // Written by the caller of run() before the epoch is raised, read by workers after they saw it rise.
+    // Written before a run opens, read by those who joined it, not touched again before all of them are done.
     Call m_call = nullptr; // nullptr: end
     const void *m_context = nullptr;
-    alignas(64) std::atomic<std::uint32_t> m_epoch{0};
-    alignas(64) std::atomic<int> m_busy{0};
+    // Number of the run · 2^32 + closed · 2^31 + workers who joined and are not done: joining is one atomic
+    // step.
+    alignas(64) std::atomic<std::uint64_t> m_state{closedFlag};
     alignas(64) std::atomic<int> m_sleeping{0};
     std::mutex m_mutex;
     std::condition_variable m_wake;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/workerpool.h"
+
+#include "engine/compute/stretchqueue.h"
 #include "tests/support/testmain.h"
 
 #include <atomic>
@@ -13,23 +15,25 @@ class TestWorkerPool : public QObject
     Q_OBJECT
 
 private slots:
-    void everyWorkerRunsOnce_data();
-    void everyWorkerRunsOnce();
+    void everyoneTakesPartOnce_data();
+    void everyoneTakesPartOnce();
     void makesWritesVisible();
+    void nobodyWaitsForTheAbsent();
     void sleepersWakeUp();
     void endsWithoutWork();
     void refusesImpossibleNumbers_data();
     void refusesImpossibleNumbers();
 };
 
-void TestWorkerPool::everyWorkerRunsOnce_data()
+void TestWorkerPool::everyoneTakesPartOnce_data()
 {
     QTest::addColumn<int>("threads");
     for (const int threads : {1, 2, 3, 8, 32})
         QTest::addRow("%d", threads) << threads;
 }
 
-void TestWorkerPool::everyWorkerRunsOnce()
+/// Worker 0 stays until all others have come, so all must come, each once and on a thread of its own.
+void TestWorkerPool::everyoneTakesPartOnce()
 {
     QFETCH(int, threads);
     Result<std::unique_ptr<WorkerPool>> pool = WorkerPool::create(threads);
@@ -38,41 +42,77 @@ void TestWorkerPool::everyWorkerRunsOnce()
     std::vector<int> calls(static_cast<std::size_t>(threads), 0);
     const std::thread::id caller = std::this_thread::get_id();
     std::atomic<int> strangers{0};
-    constexpr int rounds = 300;
-    for (int round = 0; round < rounds; ++round)
+    constexpr int rounds = 50;
+    for (int round = 0; round < rounds; ++round) {
+        std::atomic<int> present{0};
         (*pool)->run([&](int worker) {
             ++calls[static_cast<std::size_t>(worker)];
             if ((std::this_thread::get_id() == caller) != (worker == 0))
                 ++strangers;
+            ++present;
+            while (worker == 0 && present.load() < threads)
+                std::this_thread::yield();
         });
+    }
     for (const int count : calls)
         QCOMPARE(count, rounds);
     QCOMPARE(strangers.load(), 0);
 }
 
-/// What one run wrote, any worker of the next run reads: plain memory, no atomics but the pool's own.
+/// What one run wrote, any worker of the next run reads: plain memory, no atomics but the pool's and the
+/// queue's.
 void TestWorkerPool::makesWritesVisible()
 {
     constexpr int threads = 4;
+    constexpr std::size_t count = 64;
+    constexpr int rounds = 500;
+    const auto step = [](const std::vector<long> &from, std::size_t i) {
+        return (from[(i + 1) % count] + 3 * from[(i + 7) % count]) % 1000003;
+    };
     Result<std::unique_ptr<WorkerPool>> pool = WorkerPool::create(threads);
     QVERIFY(pool);
-    std::vector<long> values(threads, 1);
-    std::vector<long> next(threads, 0);
-    for (int round = 0; round < 200; ++round) {
+    StretchQueue queue(threads);
+    std::vector<long> values(count, 1);
+    values[5] = 2;
+    std::vector<long> expected = values;
+    std::vector<long> next(count, 0);
+    for (int round = 0; round < rounds; ++round) {
+        queue.reset(count, 1);
         (*pool)->run([&](int worker) {
-            const auto self = static_cast<std::size_t>(worker);
-            next[self] = (values[(self + 1) % threads] + 3 * values[(self + 2) % threads]) % 1000003;
+            for (Stretch piece = queue.next(worker); !piece.isEmpty(); piece = queue.next(worker)) {
+                for (auto i = static_cast<std::size_t>(piece.begin); i < static_cast<std::size_t>(piece.end);
+                     ++i)
+                    next[i] = step(values, i);
+            }
         });
         values.swap(next);
     }
-    std::vector<long> expected(threads, 1);
-    for (int round = 0; round < 200; ++round) {
-        std::vector<long> then(threads);
-        for (std::size_t self = 0; self < threads; ++self)
-            then[self] = (expected[(self + 1) % threads] + 3 * expected[(self + 2) % threads]) % 1000003;
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<long> then(count);
+        for (std::size_t i = 0; i < count; ++i)
+            then[i] = step(expected, i);
         expected = then;
     }
     QCOMPARE(values, expected);
+}
+
+/// Far more threads than cores and nothing to do: runs end although most workers were never there.
+void TestWorkerPool::nobodyWaitsForTheAbsent()
+{
+    constexpr int threads = 64;
+    Result<std::unique_ptr<WorkerPool>> pool = WorkerPool::create(threads);
+    QVERIFY(pool);
+    std::atomic<int> calls{0};
+    std::vector<std::atomic<int>> perRun(2000);
+    for (std::atomic<int> &run : perRun) {
+        (*pool)->run([&](int) {
+            ++calls;
+            ++run;
+        });
+    }
+    for (const std::atomic<int> &run : perRun)
+        QVERIFY(run.load() >= 1 && run.load() <= threads);
+    QVERIFY(calls.load() >= 2000);
 }
 
 void TestWorkerPool::sleepersWakeUp()
@@ -84,7 +124,11 @@ void TestWorkerPool::sleepersWakeUp()
         // An idle pool goes to sleep, all but the caller.
         QTRY_COMPARE_WITH_TIMEOUT((*pool)->sleeping(), threads - 1, 60000);
         std::atomic<int> calls{0};
-        (*pool)->run([&](int) { ++calls; });
+        (*pool)->run([&](int worker) {
+            ++calls;
+            while (worker == 0 && calls.load() < threads) // waits for ever if one of them does not wake up
+                std::this_thread::yield();
+        });
         QCOMPARE(calls.load(), threads);
     }
 }
