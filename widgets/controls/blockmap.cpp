@@ -38,9 +38,9 @@ void BlockMap::setBlocks(std::vector<Block> blocks)
     update();
 }
 
-void BlockMap::setTooltips(std::vector<QString> texts)
+void BlockMap::setBlockText(std::function<QString(int)> text)
 {
-    m_tooltips = std::move(texts);
+    m_text = std::move(text);
 }
 
 QSize BlockMap::sizeHint() const
@@ -159,9 +159,7 @@ bool BlockMap::event(QEvent *event)
     if (event->type() == QEvent::ToolTip) {
         const auto *help = static_cast<QHelpEvent *>(event);
         const int block = blockAt(help->pos());
-        const bool known = block >= 0 && block < static_cast<int>(m_tooltips.size());
-        QToolTip::showText(help->globalPos(), known ? m_tooltips[static_cast<std::size_t>(block)] : QString(),
-                           this);
+        QToolTip::showText(help->globalPos(), block >= 0 && m_text ? m_text(block) : QString(), this);
         return true;
     }
     return QWidget::event(event);
@@ -232,8 +230,8 @@ void BlockMap::keyPressEvent(QKeyEvent *event)
         return;
     m_current = target;
     const int block = target * m_perSquare;
-    if (block < static_cast<int>(m_tooltips.size())) {
-        setAccessibleDescription(m_tooltips[static_cast<std::size_t>(block)]);
+    if (m_text) {
+        setAccessibleDescription(m_text(block));
         QAccessibleEvent announcement(this, QAccessible::DescriptionChanged);
         QAccessible::updateAccessibility(&announcement);
     }

@@ -3,6 +3,7 @@
 
 #include <QString>
 #include <QWidget>
+#include <functional>
 #include <vector>
 
 namespace tokenloupe {
@@ -18,7 +19,7 @@ struct Block
 
 /// Squares in rows, filled from the bottom: the blocks of a cache. Reused ones have their own colour and a
 /// dot. More blocks than there is room for are drawn smaller, then several to a square (squareBlocks() tells
-/// how many). Arrow keys walk the squares; hover and keyboard say what blockText tells.
+/// how many). Arrow keys walk the squares; hover and keyboard say what the block text tells.
 class BlockMap : public QWidget
 {
     Q_OBJECT
@@ -28,8 +29,8 @@ public:
 
     void setBlocks(std::vector<Block> blocks);
     const std::vector<Block> &blocks() const { return m_blocks; }
-    void setTooltips(std::vector<QString> texts); ///< one a block; missing: none
-    int blockAt(const QPoint &pos) const;         ///< first block of the square; -1: none
+    void setBlockText(std::function<QString(int)> text); ///< asked when it is to be shown or said
+    int blockAt(const QPoint &pos) const;                ///< first block of the square; -1: none
     QRect blockRect(int block) const;
     int squareBlocks() const { return m_perSquare; }
 
@@ -58,7 +59,7 @@ private:
     void setHovered(int square);
 
     std::vector<Block> m_blocks;
-    std::vector<QString> m_tooltips;
+    std::function<QString(int)> m_text;
     int m_side = 16;
     int m_gap = 4;
     int m_columns = 1;

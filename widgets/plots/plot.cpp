@@ -52,6 +52,7 @@ Plot::Plot(const QString &accessibleName, const QString &xUnit, const QString &y
     for (QCPAxis *axis : {m_chart->xAxis, m_chart->yAxis}) {
         axis->setSubTicks(false);
         axis->setTickLength(0, 0);
+        axis->setTickPen(Qt::NoPen);
         axis->setTickLabelPadding(5);
         axis->grid()->setZeroLinePen(Qt::NoPen);
     }

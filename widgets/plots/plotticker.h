@@ -5,9 +5,10 @@
 
 namespace tokenloupe {
 
-enum class TickKind : std::uint8_t { Real, Whole };
+enum class TickKind : std::uint8_t { Real, Whole, Counted };
 
-/// Ticks whose labels are written as all numbers of the program; whole ones never between integers.
+/// Ticks whose labels are written as all numbers of the program; whole ones never between integers,
+/// counted ones from 1.
 class PlotTicker : public QCPAxisTicker
 {
 public:

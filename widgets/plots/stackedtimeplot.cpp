@@ -18,7 +18,7 @@ namespace tokenloupe {
 StackedTimePlot::StackedTimePlot(const QString &accessibleName, QWidget *parent)
     : Plot(accessibleName, tr("tokens"), tr("ms"), parent)
 {
-    chart()->xAxis->setTicker(QSharedPointer<PlotTicker>::create(TickKind::Whole));
+    chart()->xAxis->setTicker(QSharedPointer<PlotTicker>::create(TickKind::Counted));
     chart()->yAxis->setTicker(QSharedPointer<PlotTicker>::create(TickKind::Real));
     m_bars = new TimeBars(*this, chart());
     connect(this, &Plot::clicked, this, [this](double x, double) {

@@ -197,20 +197,25 @@ void KvCachePanel::showBlocks(const Run &run)
         std::max(used, (status.session.contextTokens + blockTokens - 1) / blockTokens);
     const std::uint32_t reused = run.start.reusedTokens / blockTokens;
     std::vector<Block> blocks(capacity);
-    std::vector<QString> tooltips(capacity);
     for (std::uint32_t i = 0; i < capacity; ++i) {
         const std::uint32_t first = i * blockTokens;
         const std::uint32_t inside = std::min(blockTokens, tokens > first ? tokens - first : 0);
         blocks[i].fill = static_cast<float>(inside) / static_cast<float>(blockTokens);
         blocks[i].state = inside == 0 ? BlockState::Free : i < reused ? BlockState::Reused : BlockState::Used;
-        tooltips[i] =
-            inside == 0 ? tr("block %1: free").arg(i)
-            : i < reused
-                ? tr("block %1: tokens %2 to %3, kept from before").arg(i).arg(first).arg(first + inside - 1)
-                : tr("block %1: tokens %2 to %3").arg(i).arg(first).arg(first + inside - 1);
     }
     m_blocks->setBlocks(std::move(blocks));
-    m_blocks->setTooltips(std::move(tooltips));
+    m_blocks->setBlockText([tokens, blockTokens, reused](int block) {
+        const auto index = static_cast<std::uint32_t>(block);
+        const std::uint32_t first = index * blockTokens;
+        if (first >= tokens)
+            return tr("block %1: free").arg(block);
+        const std::uint32_t last = std::min(first + blockTokens, tokens) - 1;
+        return (index < reused ? tr("block %1: tokens %2 to %3, kept from before")
+                               : tr("block %1: tokens %2 to %3"))
+            .arg(block)
+            .arg(first)
+            .arg(last);
+    });
     m_blocksTitle->setText(tr("Blocks of %1 tokens").arg(blockTokens));
     m_blocksSummary->setText(tr("%1 of %2 · reused %3").arg(used).arg(capacity).arg(reused));
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/testmain.h"
+#include "tests/theme/guiwarnings.h"
+#include "widgets/controls/livepanel.h"
+
+#include <QApplication>
+#include <QTest>
+
+using namespace tokenloupe;
+
+namespace {
+
+class Probe : public LivePanel
+{
+public:
+    Probe()
+        : LivePanel(QStringLiteral("x"))
+    {}
+    using LivePanel::scheduleRefresh;
+
+protected:
+    void refresh() override {}
+};
+
+} // namespace
+
+class TestLivePanel : public QObject
+{
+    Q_OBJECT
+
+private Q_SLOTS:
+    void init() { QTest::failOnWarning(test::anyWarning()); }
+
+    void manyChangesCostOneRefresh()
+    {
+        Probe panel;
+        panel.show();
+        const int before = panel.refreshCount();
+        for (int i = 0; i < 100; ++i)
+            panel.scheduleRefresh();
+        QCOMPARE(panel.refreshCount(), before);
+        QCoreApplication::processEvents();
+        QTRY_COMPARE(panel.refreshCount(), before + 1);
+        QCoreApplication::processEvents();
+        QCOMPARE(panel.refreshCount(), before + 1);
+    }
+
+    void nobodyLooksNobodyPays()
+    {
+        Probe panel;
+        panel.scheduleRefresh();
+        QCoreApplication::processEvents();
+        QCOMPARE(panel.refreshCount(), 0);
+        panel.show();
+        QCOMPARE(panel.refreshCount(), 1);
+        panel.hide();
+        panel.scheduleRefresh();
+        panel.scheduleRefresh();
+        QCoreApplication::processEvents();
+        QCOMPARE(panel.refreshCount(), 1);
+        panel.show();
+        QCOMPARE(panel.refreshCount(), 2);
+        panel.hide();
+        panel.show(); // nothing changed meanwhile
+        QCOMPARE(panel.refreshCount(), 2);
+    }
+};
+
+TOKENLOUPE_GUI_TEST_MAIN(TestLivePanel)
+#include "tst_livepanel.moc"
