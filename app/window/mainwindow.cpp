@@ -6,6 +6,7 @@
 #include "app/window/runtoolbar.h"
 #include "app/window/workspaces.h"
 #include "widgets/controls/messagebar.h"
+#include "widgets/models/modeltitle.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/views/chain/chainpanel.h"
 #include "widgets/views/chat/chatpanel.h"
@@ -39,6 +40,7 @@ MainWindow::MainWindow(QWidget *parent)
     setDockOptions(AllowNestedDocks | AllowTabbedDocks | AnimatedDocks);
     setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     setAcceptDrops(true);
+    setContentsMargins(8, 0, 8, 0);
     // No central widget: every rectangle is a dock, the chat too.
 
     createPanels();
@@ -135,7 +137,7 @@ void MainWindow::connectEngine()
         m_settings.setValue(QStringLiteral("lastModel"), m_openPath);
         const LoadedModel &model = *m_inspector.host.status().model;
         setWindowTitle(
-            QString(QString::fromStdString(model.config().name) + QStringLiteral(" – Tokenloupe")));
+            QString(modelTitle(*model.model) + QStringLiteral(" – Tokenloupe")));
         if (!model.warnings.empty()) {
             QStringList lines;
             for (const std::string &warning : model.warnings)
@@ -143,7 +145,7 @@ void MainWindow::connectEngine()
             Message message;
             message.kind = MessageKind::Warning;
             message.what =
-                tr("The model is open, with %n remark(s).", nullptr, static_cast<int>(model.warnings.size()));
+                tr("The model is open, with %1.").arg(counted(model.warnings.size(), tr("remark"), tr("remarks")));
             message.why = lines.first();
             if (lines.size() > 1)
                 message.details = lines.join(QLatin1Char('\n'));
@@ -260,12 +262,12 @@ void MainWindow::refreshStatusBar()
         return;
     }
     const std::uint64_t dropped = logits->droppedRows();
-    QString trace = tr("trace: %n step(s)", nullptr, static_cast<int>(steps));
+    QString trace = tr("trace: %1").arg(counted(steps, tr("step"), tr("steps")));
     trace += QString(QStringLiteral(" · ") + formatBytes(logits->memoryBytes()));
     if (logits->spilledBytes() > 0)
         trace += tr(" in memory, %1 on disk").arg(formatBytes(logits->spilledBytes()));
     trace += dropped == 0 ? tr(" · lossless")
-                          : tr(" · logits of %n step(s) dropped", nullptr, static_cast<int>(dropped));
+                          : tr(" · logits of %1 dropped").arg(counted(dropped, tr("step"), tr("steps")));
     m_traceLabel->setText(trace);
 }
 

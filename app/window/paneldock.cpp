@@ -5,6 +5,7 @@
 #include "widgets/theme/appstyle.h"
 #include "widgets/theme/theme.h"
 
+#include <QMainWindow>
 #include <QPainter>
 
 namespace tokenloupe {
@@ -18,6 +19,24 @@ PanelDock::PanelDock(const QString &name, Panel *panel, QWidget *parent)
     setTitleBarWidget(panel->takeHeading());
     setWidget(panel);
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
+}
+
+bool PanelDock::isTabbed() const
+{
+    const auto *window = qobject_cast<QMainWindow *>(parentWidget());
+    return window && !isFloating() && !window->tabifiedDockWidgets(const_cast<PanelDock *>(this)).isEmpty();
+}
+
+void PanelDock::showEvent(QShowEvent *event)
+{
+    QDockWidget::showEvent(event);
+    m_panel->setTitleVisible(!isTabbed());
+}
+
+void PanelDock::resizeEvent(QResizeEvent *event)
+{
+    QDockWidget::resizeEvent(event);
+    m_panel->setTitleVisible(!isTabbed());
 }
 
 void PanelDock::paintEvent(QPaintEvent *)

@@ -16,9 +16,13 @@ public:
     PanelDock(const QString &name, Panel *panel, QWidget *parent);
 
     Panel *panel() const { return m_panel; }
+    /// Whether a tab stands above it: then the heading need not say the title again.
+    bool isTabbed() const;
 
 protected:
     void paintEvent(QPaintEvent *event) override;
+    void showEvent(QShowEvent *event) override;
+    void resizeEvent(QResizeEvent *event) override;
 
 private:
     Panel *m_panel;

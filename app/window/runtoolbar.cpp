@@ -2,6 +2,7 @@
 #include "app/window/runtoolbar.h"
 
 #include "widgets/models/enginehost.h"
+#include "widgets/models/modeltitle.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
 #include "widgets/theme/numbers.h"
@@ -94,6 +95,7 @@ QToolButton *RunToolBar::addActionButton(QAction *action)
     button->setDefaultAction(action);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     button->setFocusPolicy(Qt::TabFocus);
+    button->setAutoRaise(false);
     addWidget(button);
     return button;
 }
@@ -106,6 +108,7 @@ QToolButton *RunToolBar::addMenuButton(QMenu *menu, const QString &accessibleNam
     button->setToolButtonStyle(Qt::ToolButtonTextOnly);
     button->setFocusPolicy(Qt::TabFocus);
     button->setAccessibleName(accessibleName);
+    button->setAutoRaise(false);
     addWidget(button);
     return button;
 }
@@ -115,13 +118,13 @@ void RunToolBar::refreshStatus()
     const EngineStatus &status = m_context.host.status();
     if (status.model) {
         const Model &model = *status.model->model;
-        QString name = QString::fromStdString(model.config().name);
+        QString name = modelTitle(model);
         if (name.size() > 32)
             name = QString(name.left(31) + QStringLiteral("…"));
         m_model->setText(QString(name + QStringLiteral("  ") + QString::fromStdString(model.mainType()) +
                                  QStringLiteral(" · ") + formatBytes(model.weightsBytes())));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
-        m_device->setText(tr("%1 · %n thread(s)", nullptr, status.threads).arg(status.device));
+        m_device->setText(QString(status.device + QStringLiteral(" · ") + counted(status.threads, tr("thread"), tr("threads"))));
     } else {
         m_model->setText(status.state == EngineState::Loading ? tr("Loading…") : tr("Open a model"));
         m_model->setToolTip({});
@@ -159,7 +162,7 @@ void RunToolBar::refreshPosition()
     const Run *run = m_context.runs.run(selected.run);
     QString text;
     if (run && selected.isValid())
-        text = tr("step %1 of %2").arg(selected.step.value()).arg(run->steps.size());
+        text = tr("step %1 of %2").arg(formatStep(selected.step)).arg(run->steps.size());
     if (!state.isEmpty())
         text += text.isEmpty() ? state : QString(QStringLiteral(" · ") + state);
     m_position->setText(text);

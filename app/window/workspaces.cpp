@@ -201,6 +201,7 @@ void Workspaces::settle()
 {
     m_settledWindow = m_window.size();
     m_settled.clear();
+    Q_EMIT settled();
     for (const auto &[name, widget] : m_docks) {
         if (!widget->isFloating() && widget->isVisible() && !widget->visibleRegion().isEmpty())
             m_settled[widget] = widget->geometry();

@@ -36,6 +36,7 @@ public:
 
 Q_SIGNALS:
     void changed(tokenloupe::Workspace workspace);
+    void settled(); ///< docks have come to rest after a change
 
 protected:
     bool eventFilter(QObject *watched, QEvent *event) override;

@@ -101,6 +101,11 @@ QWidget *Panel::takeHeading()
     return m_headingWidget;
 }
 
+void Panel::setTitleVisible(bool visible)
+{
+    m_title->setVisible(visible);
+}
+
 void Panel::setEmptyState(const QString &text, const QString &action)
 {
     m_emptyText->setText(text);

@@ -30,6 +30,7 @@ public:
     QVBoxLayout *content() const { return m_content; }
     /// Gives the heading away: a dock makes it its title bar and then paints the frame round both.
     QWidget *takeHeading();
+    void setTitleVisible(bool visible); ///< off while a tab above says the same
     /// Shows `text` (and a button, when `action` is not empty) instead of the content; empty `text`: the
     /// content.
     void setEmptyState(const QString &text, const QString &action = {});

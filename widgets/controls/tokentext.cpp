@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/controls/tokentext.h"
 
+#include "widgets/theme/numbers.h"
+
 #include <QCoreApplication>
 
 namespace tokenloupe {
@@ -35,9 +37,10 @@ QString tokenDescription(const Tokenizer &tokenizer, TokenId id)
     QString hex = QString::fromLatin1(QByteArray(bytes.data(), shown).toHex(' ').toUpper());
     if (bytes.size() > 32)
         hex += QStringLiteral(" …");
-    return QCoreApplication::translate("TokenKind", "token %1 · %2 · %n byte(s): %3", nullptr, static_cast<int>(bytes.size()))
+    return QCoreApplication::translate("TokenKind", "token %1 · %2 · %3: %4")
         .arg(id.value())
-        .arg(kindName(tokenizer.kind(id)), hex);
+        .arg(kindName(tokenizer.kind(id)),
+             counted(bytes.size(), QCoreApplication::translate("TokenKind", "byte"), QCoreApplication::translate("TokenKind", "bytes")), hex);
 }
 
 QString tokensText(const Tokenizer &tokenizer, std::span<const TokenId> ids, int first, int last)

@@ -131,4 +131,14 @@ QString formatRate(double perSecond, const QString &unit)
     return formatSignificant(perSecond, 3) + noBreakSpace + unit;
 }
 
+QString formatStep(StepIndex step)
+{
+    return step.isValid() ? formatCount(std::uint64_t(step.value()) + 1) : QStringLiteral("–");
+}
+
+QString counted(std::uint64_t count, const QString &one, const QString &many)
+{
+    return QString(formatCount(count) + QChar(0x00A0) + (count == 1 ? one : many));
+}
+
 } // namespace tokenloupe

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/strongindex.h"
+
 #include <QString>
 #include <cstdint>
 
@@ -16,5 +18,9 @@ QString formatMilliseconds(double ms);        ///< "10.4 ms"
 QString formatPercent(double share);          ///< 0.376 -> "37.6" (no sign)
 QString formatSignificant(double value, int digits = 4);
 QString formatRate(double perSecond, const QString &unit); ///< "96.4 tok/s"
+/// Steps are counted from 1 for people.
+QString formatStep(StepIndex step);
+/// "1 thread", "2 threads".
+QString counted(std::uint64_t count, const QString &one, const QString &many);
 
 } // namespace tokenloupe

@@ -37,13 +37,14 @@ ChainPanel::ChainPanel(InspectorContext &context, QWidget *parent)
     area->setFrameShape(QFrame::NoFrame);
     area->setWidgetResizable(true);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    area->viewport()->setAutoFillBackground(false);
     auto *inner = new QWidget(area);
-    inner->setAutoFillBackground(false);
     auto *layout = new QVBoxLayout(inner);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     area->setWidget(inner);
+    // After setWidget(), which switches it on: the panel's own ground shows through.
+    area->viewport()->setAutoFillBackground(false);
+    inner->setAutoFillBackground(false);
     content()->addWidget(area);
 
     m_list = new QListView(inner);
@@ -212,7 +213,7 @@ void ChainPanel::refresh()
     const bool forced = record && record->origin == TokenOrigin::Forced && !m_context.explanations.whatIf();
     m_draw->setDraw(tr("seed %1 · u = %2").arg(explanation->settings->seed).arg(explanation->draw.u, 0, 'f', 4),
                     formatCount(1), QString(formatPercent(explanation->draw.probability) + QStringLiteral(" %")));
-    QString note = tr("survivors, and mass kept, at step %1").arg(explanation->ref.step.value());
+    QString note = tr("survivors, and mass kept, at step %1").arg(formatStep(explanation->ref.step));
     if (m_context.explanations.whatIf() && record && explanation->draw.token != record->token)
         note += tr("; these settings would have drawn another token");
     else if (forced)

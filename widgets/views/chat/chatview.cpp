@@ -4,8 +4,10 @@
 #include "widgets/controls/tokentext.h"
 #include "widgets/models/conversation.h"
 #include "widgets/models/enginehost.h"
+#include "widgets/models/modeltitle.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
+#include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 
 #include <QClipboard>
@@ -101,7 +103,7 @@ QString ChatView::roleOf(int entry) const
         break;
     }
     const auto &model = m_context.host.status().model;
-    QString name = model ? QString::fromStdString(model->config().name).toUpper() : tr("MODEL");
+    QString name = model ? modelTitle(*model->model).toUpper() : tr("MODEL");
     if (m_colouring != TokenColouring::None)
         name += tr(" · colour: %1").arg(colouringName(m_colouring));
     return name;
@@ -253,7 +255,7 @@ QString ChatView::tooltip(const TokenSpan &token) const
         return {};
     QString text = tokenDescription(*model->tokenizer, record->token);
     text += tr("\nstep %1 · probability %2 % raw, %3 % at the draw · rank %4")
-                .arg(token.step.step.value())
+                .arg(formatStep(token.step.step))
                 .arg(QString::number(record->pRaw * 100.0, 'g', 4), QString::number(record->p * 100.0, 'g', 4))
                 .arg(record->rank + 1);
     text += tr("\nlogit %1 · entropy %2 bits").arg(QString::number(double(record->logit), 'g', 5), QString::number(record->entropyBits, 'f', 2));

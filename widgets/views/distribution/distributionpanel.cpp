@@ -7,6 +7,7 @@
 #include "widgets/models/enginehost.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
+#include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 #include "widgets/views/distribution/candidatedelegate.h"
 #include "widgets/views/distribution/stageheader.h"
@@ -57,11 +58,11 @@ void DistributionPanel::refresh()
         return;
     }
     setEmptyState({});
-    QString summary = tr("% of probability, after each stage · step %1").arg(explanation->ref.step.value());
+    QString summary = tr("% of probability, after each stage · step %1").arg(formatStep(explanation->ref.step));
     if (m_context.explanations.whatIf())
-        summary = tr("what if: the settings of now · step %1").arg(explanation->ref.step.value());
+        summary = tr("what if: the settings of now · step %1").arg(formatStep(explanation->ref.step));
     else if (canTake())
-        summary = tr("click a token to take it · step %1").arg(explanation->ref.step.value());
+        summary = tr("click a token to take it · step %1").arg(formatStep(explanation->ref.step));
     setSummary(summary);
     refreshCursor();
 }
@@ -114,6 +115,8 @@ bool DistributionPanel::eventFilter(QObject *watched, QEvent *event)
             return true;
         }
     }
+    if (watched == m_table->viewport() && event->type() == QEvent::Resize)
+        layOutColumns();
     if (watched == m_table->viewport() && event->type() == QEvent::ToolTip) {
         const auto *help = static_cast<QHelpEvent *>(event);
         const QModelIndex index = m_table->indexAt(help->pos());
@@ -145,12 +148,6 @@ bool DistributionPanel::eventFilter(QObject *watched, QEvent *event)
         return true;
     }
     return LivePanel::eventFilter(watched, event);
-}
-
-void DistributionPanel::resizeEvent(QResizeEvent *event)
-{
-    LivePanel::resizeEvent(event);
-    layOutColumns();
 }
 
 void DistributionPanel::layOutColumns()

@@ -22,7 +22,6 @@ public:
 
 protected:
     void refresh() override;
-    void resizeEvent(QResizeEvent *event) override;
     bool eventFilter(QObject *watched, QEvent *event) override;
 
 private:

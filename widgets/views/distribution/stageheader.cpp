@@ -12,6 +12,7 @@ StageHeader::StageHeader(QWidget *parent)
     : QHeaderView(Qt::Horizontal, parent)
 {
     setHighlightSections(false);
+    setFrameShape(NoFrame);
     setSectionsClickable(false);
     setMinimumSectionSize(Theme::instance().scaled(24));
 }

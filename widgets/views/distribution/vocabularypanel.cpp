@@ -55,7 +55,7 @@ void VocabularyPanel::refresh()
     m_plot->setCuts(std::move(cuts));
     setSummary(tr("%1 tokens · raw entropy %2 bits · step %3")
                    .arg(formatCount(explanation->rawByRank.size()), QString::number(explanation->rawEntropyBits, 'f', 2))
-                   .arg(explanation->ref.step.value()));
+                   .arg(formatStep(explanation->ref.step)));
 }
 
 } // namespace tokenloupe

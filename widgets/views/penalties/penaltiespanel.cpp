@@ -6,6 +6,7 @@
 #include "widgets/models/enginehost.h"
 #include "widgets/models/penaltymodel.h"
 #include "widgets/models/samplermodel.h"
+#include "widgets/theme/numbers.h"
 #include "widgets/theme/tabulartext.h"
 #include "widgets/theme/theme.h"
 
@@ -80,7 +81,7 @@ void PenaltiesPanel::refresh()
         return;
     }
     const std::int32_t window = std::get<PenaltiesParams>(shown->params).lastN;
-    setSummary(window < 0 ? tr("whole context") : tr("last %n token(s)", nullptr, window));
+    setSummary(window < 0 ? tr("whole context") : tr("last %1").arg(counted(std::uint64_t(window), tr("token"), tr("tokens"))));
     setEmptyState(m_model->rowCount() == 0 ? tr("No step is selected.") : QString());
     layOutColumns();
 }
