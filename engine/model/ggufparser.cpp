@@ -4,15 +4,12 @@
 #include "engine/base/utf8.h"
 #include "engine/model/ggufmagic.h"
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace tokenloupe {
 
 namespace {
 
-constexpr std::uint64_t maxNameBytes = 65535;  // the format's own limit for keys
 constexpr std::uint64_t maxEntries = 1U << 20; // keys, and tensors: far above any model, far below what hurts
 constexpr std::uint32_t maxArrayDepth = 4;
 

@@ -29,3 +29,13 @@ void failOnWarnings()
 }
 
 } // namespace tokenloupe::test
+
+#ifdef __SANITIZE_THREAD__
+/// Qt is not compiled for the thread sanitizer, which therefore cannot see that Qt Test's own watchdog thread is
+/// joined before what it used is destroyed.
+extern "C" const char *__tsan_default_suppressions();
+extern "C" const char *__tsan_default_suppressions()
+{
+    return "race:QWaitCondition\nrace:QTest::qRun\n";
+}
+#endif

@@ -25,8 +25,8 @@ enum Kind : std::int32_t { Normal = 1, Unknown = 2, Control = 3, Byte = 6 };
 const std::vector<std::string> &joinedPieces()
 {
     static const std::vector<std::string> pieces = {
-        "th", "the", "in",  "an", "and", "er",   "on",    "re",  "he", "at",    "en", "ed",  "ou", "it",
-        "is", "or",  "ing", "to", "of",  "hell", "hello", "wor", "ld", "world", "st", "sto", "ry", "story",
+        "st", "sto", "ry", "story", "th", "the", "in",  "an", "and", "er",   "on",    "re",  "he", "at",
+        "en", "ed",  "ou", "it",    "is", "or",  "ing", "to", "of",  "hell", "hello", "wor", "ld", "world",
     };
     return pieces;
 }
