@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/testmain.h"
+#include "tests/theme/guiwarnings.h"
+#include "tests/views/viewfixture.h"
+#include "widgets/controls/stackedbar.h"
+#include "widgets/theme/numbers.h"
+#include "widgets/views/memory/memorypanel.h"
+
+#include <QApplication>
+#include <QTest>
+
+using namespace tokenloupe;
+
+class TestMemoryPanel : public QObject
+{
+    Q_OBJECT
+
+private Q_SLOTS:
+    void init() { QTest::failOnWarning(test::anyWarning()); }
+
+    void withoutAModelItSaysWhatToDo()
+    {
+        test::ViewFixture fixture;
+        MemoryPanel panel(fixture.context);
+        panel.resize(390, 160);
+        panel.show();
+        QVERIFY(panel.isEmptyState());
+        QCOMPARE(panel.summary(), QString());
+    }
+
+    void planAndMeasurementOfARealModel()
+    {
+        test::ViewFixture fixture;
+        QVERIFY(fixture.openTinyModel());
+        MemoryPanel panel(fixture.context);
+        panel.resize(390, 160);
+        panel.show();
+        QVERIFY(!panel.isEmptyState());
+        const MemoryPlan &plan = fixture.host.status().plan;
+        const auto bars = panel.findChildren<StackedBar *>();
+        QCOMPARE(bars.size(), 2);
+        const StackedBar *planned =
+            bars[0]->accessibleName() == QLatin1String("Planned memory") ? bars[0] : bars[1];
+        const StackedBar *measured = planned == bars[0] ? bars[1] : bars[0];
+        QCOMPARE(planned->segments().size(), plan.items.size());
+        double sum = 0.0;
+        for (std::size_t i = 0; i < plan.items.size(); ++i) {
+            QCOMPARE(planned->segments()[i].value, static_cast<double>(plan.items[i].bytes));
+            QCOMPARE(planned->segments()[i].tooltip, QString::fromStdString(plan.items[i].how));
+            sum += planned->segments()[i].value;
+        }
+        QCOMPARE(sum, static_cast<double>(plan.total()));
+        QCOMPARE(measured->segments().size(), std::size_t(1));
+        QVERIFY(measured->segments()[0].value > 1e6); // this very process
+        QVERIFY(panel.summary().contains(QStringLiteral("plan ") + formatBytes(plan.total())));
+        QVERIFY2(panel.summary().contains(QStringLiteral(" %)")), qPrintable(panel.summary()));
+    }
+
+    void aSelectedStepShowsWhatWasMeasuredThen()
+    {
+        test::ViewFixture fixture;
+        QVERIFY(fixture.openTinyModel());
+        MemoryPanel panel(fixture.context);
+        panel.resize(390, 160);
+        panel.show();
+        StepRecord first = test::stepRecord(7, 0, 1);
+        first.residentBytes = 123 * 1024 * 1024;
+        StepRecord second = test::stepRecord(7, 1, 1);
+        fixture.runs.apply({test::runRecord(7), first, second});
+        fixture.selection.select({RunId(7), StepIndex(0)});
+        QTRY_VERIFY2(panel.summary().contains(QStringLiteral("measured ") + formatBytes(first.residentBytes)),
+                     qPrintable(panel.summary()));
+    }
+};
+
+TOKENLOUPE_GUI_TEST_MAIN(TestMemoryPanel)
+#include "tst_memorypanel.moc"
