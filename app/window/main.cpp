@@ -46,8 +46,8 @@ int main(int argc, char *argv[])
     const QStringList size = parser.value(sizeOption).split(QLatin1Char('x'));
     if (size.size() == 2 && size[0].toInt() > 0 && size[1].toInt() > 0)
         window.resize(size[0].toInt(), size[1].toInt());
-    window.show();
     window.restoreLayout();
+    window.show();
 
     const QString last = settings.value(QStringLiteral("lastModel")).toString();
     if (!parser.positionalArguments().isEmpty())

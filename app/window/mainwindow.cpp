@@ -61,7 +61,9 @@ MainWindow::~MainWindow() = default;
 PanelDock *MainWindow::addPanel(const char *name, Panel *panel)
 {
     auto *dock = new PanelDock(QString::fromLatin1(name), panel, this);
-    addDockWidget(Qt::TopDockWidgetArea, dock);
+    // Placed by the workspace, before the window is shown: all docks in one row would make it as wide as all
+    // of them.
+    dock->hide();
     m_docks[dock->objectName()] = dock;
     return dock;
 }
@@ -136,16 +138,15 @@ void MainWindow::connectEngine()
         m_settings.setValue(QStringLiteral("recentModels"), recent.mid(0, 10));
         m_settings.setValue(QStringLiteral("lastModel"), m_openPath);
         const LoadedModel &model = *m_inspector.host.status().model;
-        setWindowTitle(
-            QString(modelTitle(*model.model) + QStringLiteral(" – Tokenloupe")));
+        setWindowTitle(QString(modelTitle(*model.model) + QStringLiteral(" – Tokenloupe")));
         if (!model.warnings.empty()) {
             QStringList lines;
             for (const std::string &warning : model.warnings)
                 lines << QString::fromStdString(warning);
             Message message;
             message.kind = MessageKind::Warning;
-            message.what =
-                tr("The model is open, with %1.").arg(counted(model.warnings.size(), tr("remark"), tr("remarks")));
+            message.what = tr("The model is open, with %1.")
+                               .arg(counted(model.warnings.size(), tr("remark"), tr("remarks")));
             message.why = lines.first();
             if (lines.size() > 1)
                 message.details = lines.join(QLatin1Char('\n'));
@@ -204,7 +205,15 @@ void MainWindow::closeEvent(QCloseEvent *event)
 void MainWindow::resizeEvent(QResizeEvent *event)
 {
     QMainWindow::resizeEvent(event);
-    m_workspaces->windowResized();
+    if (m_wasShown)
+        m_workspaces->windowResized();
+}
+
+void MainWindow::showEvent(QShowEvent *event)
+{
+    QMainWindow::showEvent(event);
+    if (!std::exchange(m_wasShown, true))
+        m_workspaces->windowShown();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent *event)

@@ -36,12 +36,13 @@ public:
 
     Inspector &inspector() { return m_inspector; }
     void openModel(const QString &path);
-    /// Applies the remembered layout; call after the window has its size.
+    /// Applies the remembered layout; call after the window has its size and before it is shown.
     void restoreLayout();
 
 protected:
     void closeEvent(QCloseEvent *event) override;
     void resizeEvent(QResizeEvent *event) override;
+    void showEvent(QShowEvent *event) override;
     void dragEnterEvent(QDragEnterEvent *event) override;
     void dropEvent(QDropEvent *event) override;
 
@@ -98,6 +99,7 @@ private:
     QAction *m_regenerate = nullptr;
     QAction *m_editLast = nullptr;
     QAction *m_newChat = nullptr;
+    bool m_wasShown = false;
 };
 
 } // namespace tokenloupe

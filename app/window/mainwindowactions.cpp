@@ -243,7 +243,8 @@ void MainWindow::createDeviceMenu()
             return;
         m_deviceMenu->addSection(tr("Threads"));
         for (int threads = 1; threads <= usableCores(); threads = threads < 4 ? threads + 1 : threads * 2) {
-            QAction *action = m_deviceMenu->addAction(counted(std::uint64_t(threads), tr("thread"), tr("threads")));
+            QAction *action =
+                m_deviceMenu->addAction(counted(std::uint64_t(threads), tr("thread"), tr("threads")));
             action->setCheckable(true);
             action->setChecked(threads == status.threads);
             connect(action, &QAction::triggered, this, [this, threads] {

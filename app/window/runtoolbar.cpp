@@ -57,19 +57,18 @@ RunToolBar::RunToolBar(InspectorContext &context, const Actions &actions, QMenu 
             spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
         addWidget(spacer);
     };
-    space(gap);
     m_model = addMenuButton(modelMenu, tr("Model"));
     space(gap);
     m_device = addMenuButton(deviceMenu, tr("Device"));
-    space(gap * 3);
-    m_run = addActionButton(actions.run);
-    space(gap);
-    m_pause = addActionButton(actions.pause);
-    space(gap);
-    addActionButton(actions.step);
-    space(gap);
-    addActionButton(actions.stop);
     space(gap * 2);
+    m_run = addActionButton(actions.run);
+    space(gap / 2);
+    m_pause = addActionButton(actions.pause);
+    space(gap / 2);
+    addActionButton(actions.step);
+    space(gap / 2);
+    addActionButton(actions.stop);
+    space(gap);
     m_position = new QLabel(this);
     m_position->setAccessibleName(tr("Position"));
     m_position->setForegroundRole(QPalette::PlaceholderText);
@@ -95,8 +94,8 @@ QToolButton *RunToolBar::addActionButton(QAction *action)
     button->setDefaultAction(action);
     button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     button->setFocusPolicy(Qt::TabFocus);
-    button->setAutoRaise(false);
     addWidget(button);
+    button->setAutoRaise(false); // only now: a tool bar that takes a button switches it on
     return button;
 }
 
@@ -108,8 +107,8 @@ QToolButton *RunToolBar::addMenuButton(QMenu *menu, const QString &accessibleNam
     button->setToolButtonStyle(Qt::ToolButtonTextOnly);
     button->setFocusPolicy(Qt::TabFocus);
     button->setAccessibleName(accessibleName);
-    button->setAutoRaise(false);
     addWidget(button);
+    button->setAutoRaise(false);
     return button;
 }
 
@@ -124,7 +123,8 @@ void RunToolBar::refreshStatus()
         m_model->setText(QString(name + QStringLiteral("  ") + QString::fromStdString(model.mainType()) +
                                  QStringLiteral(" · ") + formatBytes(model.weightsBytes())));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
-        m_device->setText(QString(status.device + QStringLiteral(" · ") + counted(status.threads, tr("thread"), tr("threads"))));
+        m_device->setText(QString(status.device + QStringLiteral(" · ") +
+                                  counted(status.threads, tr("thread"), tr("threads"))));
     } else {
         m_model->setText(status.state == EngineState::Loading ? tr("Loading…") : tr("Open a model"));
         m_model->setToolTip({});
@@ -187,11 +187,11 @@ void RunToolBar::refreshMetrics()
         run->start.tokenizeMs + run->start.prefillMs +
         (run->steps.empty() ? 0.0 : run->steps.front().sampleMs + run->steps.front().otherMs);
     text += bold(formatMilliseconds(first));
-    text += QStringLiteral("&nbsp;&nbsp;&nbsp; ") + label(tr("decode"));
+    text += QStringLiteral("&nbsp;&nbsp; ") + label(tr("decode"));
     const double rate = decodeRate(*run);
     text += bold(rate > 0.0 ? formatRate(rate, tr("tok/s")) : QStringLiteral("–"));
     const std::uint64_t used = run->start.prompt.size() + run->steps.size();
-    text += QStringLiteral("&nbsp;&nbsp;&nbsp; ") + label(tr("context")) + bold(formatCount(used)) +
+    text += QStringLiteral("&nbsp;&nbsp; ") + label(tr("context")) + bold(formatCount(used)) +
             label(QString(QStringLiteral(" / ") + formatCount(status.session.contextTokens)));
     m_metrics->setText(text);
 }

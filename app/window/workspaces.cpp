@@ -50,6 +50,7 @@ void Workspaces::switchTo(Workspace workspace)
     m_states[m_current] = m_window.saveState(stateVersion);
     m_current = workspace;
     const auto it = m_states.find(workspace);
+    m_isBuiltIn = false;
     if (it == m_states.end() || !m_window.restoreState(it->second, stateVersion))
         arrange(workspace);
     m_settleTimer.start();
@@ -108,6 +109,12 @@ void Workspaces::below(const char *upper, const char *lower)
     dock(lower)->show();
 }
 
+void Workspaces::atBottom(const char *name)
+{
+    m_window.addDockWidget(Qt::BottomDockWidgetArea, dock(name));
+    dock(name)->show();
+}
+
 void Workspaces::tab(const char *front, std::initializer_list<const char *> behind)
 {
     for (const char *name : behind) {
@@ -123,78 +130,93 @@ void Workspaces::arrange(Workspace workspace)
         widget->setFloating(false);
         m_window.removeDockWidget(widget);
     }
+    const bool isRoomy = m_window.width() >= Theme::instance().scaled(roomyWidth);
     switch (workspace) {
     case Workspace::Chat:
-        arrangeChat();
+        place({"chat", "distribution"});
+        below("distribution", "chain");
+        tab("chat", {"prompt"});
+        tab("distribution", {"vocabulary", "tokens"});
+        tab("chain", {"penalties"});
         break;
     case Workspace::Decode:
-        arrangeDecode(m_window.width() >= Theme::instance().scaled(roomyWidth));
+        place({"chain", "chat", "kvcache"});
+        atBottom("timeline");
+        below("chat", "distribution");
+        below("kvcache", "memory");
+        below("memory", "cumulative");
+        if (isRoomy)
+            below("chain", "penalties");
+        else
+            tab("chain", {"penalties"});
+        tab("chat", {"prompt"});
+        tab("distribution", {"vocabulary", "tokens"});
         break;
     case Workspace::Memory:
-        arrangeMemory();
+        place({"chat", "kvcache", "memory"});
+        atBottom("timeline");
+        tab("chat", {"prompt"});
+        break;
+    }
+    m_isRoomy = isRoomy;
+    m_isBuiltIn = true;
+    applySizes();
+}
+
+void Workspaces::applySizes()
+{
+    const Theme &theme = Theme::instance();
+    const int width = m_window.width();
+    const auto horizontal = [&](std::initializer_list<const char *> names, const QList<int> &sizes) {
+        resize(names, sizes, Qt::Horizontal);
+    };
+    const auto vertical = [&](std::initializer_list<const char *> names, const QList<int> &sizes) {
+        resize(names, sizes, Qt::Vertical);
+    };
+    const int timeline = theme.scaled(m_isRoomy ? 152 : 124);
+    // What the menu, the tool bar and the status bar leave.
+    const int height = m_window.height() - theme.scaled(100) - timeline;
+    switch (m_current) {
+    case Workspace::Chat: {
+        const int right = std::min(theme.scaled(520), width * 2 / 5);
+        horizontal({"chat", "distribution"}, {width - right, right});
+        vertical({"distribution", "chain"}, {m_window.height() / 2, m_window.height() / 2});
+        break;
+    }
+    case Workspace::Decode: {
+        const int left = theme.scaled(m_isRoomy ? 304 : 248);
+        const int right = theme.scaled(m_isRoomy ? 388 : 320);
+        horizontal({"chain", "chat", "kvcache"}, {left, width - left - right, right});
+        vertical({"chat", "timeline"}, {height, timeline});
+        vertical({"chat", "distribution"}, {height / 2, height / 2});
+        vertical({"kvcache", "memory", "cumulative"},
+                 {height * 40 / 100, height * 24 / 100, height * 36 / 100});
+        if (m_isRoomy)
+            vertical({"chain", "penalties"}, {height * 62 / 100, height * 38 / 100});
+        break;
+    }
+    case Workspace::Memory:
+        horizontal({"chat", "kvcache", "memory"}, {width / 3, width / 3, width / 3});
+        vertical({"chat", "timeline"}, {height, timeline});
         break;
     }
 }
 
-void Workspaces::arrangeDecode(bool roomy)
+void Workspaces::resize(std::initializer_list<const char *> names, const QList<int> &sizes,
+                        Qt::Orientation direction)
 {
-    const Theme &theme = Theme::instance();
-    place({"chain", "chat", "kvcache"});
-    m_window.addDockWidget(Qt::BottomDockWidgetArea, dock("timeline"));
-    dock("timeline")->show();
-    below("chat", "distribution");
-    below("kvcache", "memory");
-    below("memory", "cumulative");
-    if (roomy)
-        below("chain", "penalties");
-    else
-        tab("chain", {"penalties"});
-    tab("chat", {"prompt"});
-    tab("distribution", {"vocabulary", "tokens"});
-
-    const int left = theme.scaled(roomy ? 304 : 248);
-    const int right = theme.scaled(roomy ? 388 : 320);
-    const int timeline = theme.scaled(roomy ? 152 : 120);
-    m_window.resizeDocks({dock("chain"), dock("chat"), dock("kvcache")},
-                         {left, m_window.width() - left - right, right}, Qt::Horizontal);
-    const int height = m_window.height() - timeline;
-    m_window.resizeDocks({dock("chat"), dock("timeline")}, {height, timeline}, Qt::Vertical);
-    m_window.resizeDocks({dock("chat"), dock("distribution")}, {height / 2, height / 2}, Qt::Vertical);
-    m_window.resizeDocks({dock("kvcache"), dock("memory"), dock("cumulative")},
-                         {height * 44 / 100, height * 22 / 100, height * 34 / 100}, Qt::Vertical);
-    if (roomy)
-        m_window.resizeDocks({dock("chain"), dock("penalties")}, {height * 3 / 5, height * 2 / 5},
-                             Qt::Vertical);
+    QList<QDockWidget *> docks;
+    for (const char *name : names)
+        docks << dock(name);
+    m_window.resizeDocks(docks, sizes, direction);
 }
 
-void Workspaces::arrangeChat()
+void Workspaces::windowShown()
 {
-    const Theme &theme = Theme::instance();
-    place({"chat", "distribution"});
-    below("distribution", "chain");
-    tab("chat", {"prompt"});
-    tab("distribution", {"tokens"});
-    const int right = std::min(theme.scaled(480), m_window.width() * 2 / 5);
-    m_window.resizeDocks({dock("chat"), dock("distribution")}, {m_window.width() - right, right},
-                         Qt::Horizontal);
-    m_window.resizeDocks({dock("distribution"), dock("chain")},
-                         {m_window.height() / 2, m_window.height() / 2}, Qt::Vertical);
-}
-
-void Workspaces::arrangeMemory()
-{
-    const Theme &theme = Theme::instance();
-    place({"chat", "kvcache", "memory"});
-    m_window.addDockWidget(Qt::BottomDockWidgetArea, dock("timeline"));
-    dock("timeline")->show();
-    tab("chat", {"prompt"});
-    const int chat = m_window.width() / 3;
-    m_window.resizeDocks({dock("chat"), dock("kvcache"), dock("memory")},
-                         {chat, (m_window.width() - chat) / 2, (m_window.width() - chat) / 2},
-                         Qt::Horizontal);
-    const int timeline = theme.scaled(152);
-    m_window.resizeDocks({dock("chat"), dock("timeline")}, {m_window.height() - timeline, timeline},
-                         Qt::Vertical);
+    // Sizes that were set before the window had its place count for little: once more.
+    if (m_isBuiltIn)
+        applySizes();
+    m_settleTimer.start();
 }
 
 void Workspaces::settle()

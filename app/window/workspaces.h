@@ -31,6 +31,7 @@ public:
     /// Side columns and the timeline keep their size when the window changes; the middle takes the
     /// difference.
     void windowResized();
+    void windowShown(); ///< for the first time
 
     static QString name(Workspace workspace);
 
@@ -42,11 +43,12 @@ protected:
     bool eventFilter(QObject *watched, QEvent *event) override;
 
 private:
-    void settle(); ///< remembers where the docks are, once nothing moves any more
-    void arrange(Workspace workspace);
-    void arrangeDecode(bool roomy);
-    void arrangeChat();
-    void arrangeMemory();
+    void settle();                     ///< remembers where the docks are, once nothing moves any more
+    void arrange(Workspace workspace); ///< the built-in arrangement
+    void applySizes();                 ///< of the built-in arrangement
+    void resize(std::initializer_list<const char *> names, const QList<int> &sizes,
+                Qt::Orientation direction);
+    void atBottom(const char *name);
     QDockWidget *dock(const char *name) const { return m_docks.at(QString::fromLatin1(name)); }
     void place(std::initializer_list<const char *> columns);
     void below(const char *upper, const char *lower);
@@ -56,6 +58,8 @@ private:
     std::map<QString, QDockWidget *> m_docks;
     std::map<Workspace, QByteArray> m_states;
     Workspace m_current = Workspace::Decode;
+    bool m_isRoomy = true;    ///< the arrangement was made for a wide window
+    bool m_isBuiltIn = false; ///< nothing was restored over it
     std::map<QDockWidget *, QRect> m_settled;
     QSize m_settledWindow;
     QTimer m_settleTimer;

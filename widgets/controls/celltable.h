@@ -5,8 +5,9 @@
 
 namespace tokenloupe {
 
-/// A table as the panels show it: no grid, no row numbers, rows as high as a chip, the header in muted small text, the
-/// last column taking what is left. Up and Down walk the rows; the pointer is a hand where `clickable` says so.
+/// A table as the panels show it: no grid, no row numbers, rows as high as a chip, the header in muted small
+/// text, the last column taking what is left. Up and Down walk the rows; the pointer is a hand where
+/// `clickable` says so.
 class CellTable : public QTableView
 {
     Q_OBJECT

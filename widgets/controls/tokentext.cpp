@@ -40,7 +40,9 @@ QString tokenDescription(const Tokenizer &tokenizer, TokenId id)
     return QCoreApplication::translate("TokenKind", "token %1 · %2 · %3: %4")
         .arg(id.value())
         .arg(kindName(tokenizer.kind(id)),
-             counted(bytes.size(), QCoreApplication::translate("TokenKind", "byte"), QCoreApplication::translate("TokenKind", "bytes")), hex);
+             counted(bytes.size(), QCoreApplication::translate("TokenKind", "byte"),
+                     QCoreApplication::translate("TokenKind", "bytes")),
+             hex);
 }
 
 QString tokensText(const Tokenizer &tokenizer, std::span<const TokenId> ids, int first, int last)

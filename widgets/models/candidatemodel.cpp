@@ -38,12 +38,15 @@ int CandidateModel::rowCount(const QModelIndex &parent) const
 
 int CandidateModel::columnCount(const QModelIndex &parent) const
 {
-    return parent.isValid() ? 0 : FirstStageColumn + (m_explanation ? static_cast<int>(m_explanation->stages.size()) : 0);
+    return parent.isValid()
+               ? 0
+               : FirstStageColumn + (m_explanation ? static_cast<int>(m_explanation->stages.size()) : 0);
 }
 
 double CandidateModel::probability(int row, int column) const
 {
-    return column == RawColumn ? candidate(row).pRaw : candidate(row).pStage[std::size_t(column - FirstStageColumn)];
+    return column == RawColumn ? candidate(row).pRaw
+                               : candidate(row).pStage[std::size_t(column - FirstStageColumn)];
 }
 
 bool CandidateModel::aliveIn(int row, int column) const
@@ -81,10 +84,12 @@ QVariant CandidateModel::data(const QModelIndex &index, int role) const
     case Qt::DisplayRole:
         return display(index);
     case Qt::TextAlignmentRole:
-        return int((index.column() == TokenColumn || isStage ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return int((index.column() == TokenColumn || isStage ? Qt::AlignLeft : Qt::AlignRight) |
+                   Qt::AlignVCenter);
     case ProbabilityRole:
-        return isStage && aliveIn(index.row(), index.column()) ? QVariant(probability(index.row(), index.column()))
-                                                               : QVariant();
+        return isStage && aliveIn(index.row(), index.column())
+                   ? QVariant(probability(index.row(), index.column()))
+                   : QVariant();
     case RemoverRole:
         if (isStage && row.removedBy >= 0 && index.column() - FirstStageColumn == row.removedBy)
             return QString::fromStdString(m_explanation->stages[std::size_t(row.removedBy)].name)
@@ -101,8 +106,8 @@ QVariant CandidateModel::data(const QModelIndex &index, int role) const
     case RemovedRole:
         return row.removedBy >= 0;
     case Qt::AccessibleTextRole:
-        return QString(headerData(index.column(), Qt::Horizontal, Qt::DisplayRole).toString() + QStringLiteral(": ") +
-                       display(index).toString());
+        return QString(headerData(index.column(), Qt::Horizontal, Qt::DisplayRole).toString() +
+                       QStringLiteral(": ") + display(index).toString());
     default:
         return {};
     }
@@ -115,12 +120,14 @@ QVariant CandidateModel::headerData(int section, Qt::Orientation orientation, in
     const bool isStage = section >= FirstStageColumn;
     if (role == FamilyRole) {
         const StageFamily family =
-            isStage ? stageFamily(m_explanation->stages[std::size_t(section - FirstStageColumn)].settings.kind())
-                    : StageFamily::Raw;
+            isStage
+                ? stageFamily(m_explanation->stages[std::size_t(section - FirstStageColumn)].settings.kind())
+                : StageFamily::Raw;
         return static_cast<int>(family);
     }
     if (role == Qt::TextAlignmentRole)
-        return int((section == RankColumn || section == LogitColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+        return int((section == RankColumn || section == LogitColumn ? Qt::AlignRight : Qt::AlignLeft) |
+                   Qt::AlignVCenter);
     if (role != Qt::DisplayRole)
         return {};
     switch (section) {

@@ -8,8 +8,8 @@
 
 namespace tokenloupe {
 
-/// The top candidates of an explained step: rank, token, raw logit, raw probability, and one column for each active
-/// stage. Removed candidates stay; the cell of the stage that removed them names it.
+/// The top candidates of an explained step: rank, token, raw logit, raw probability, and one column for each
+/// active stage. Removed candidates stay; the cell of the stage that removed them names it.
 class CandidateModel : public QAbstractTableModel
 {
     Q_OBJECT

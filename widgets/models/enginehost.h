@@ -21,7 +21,8 @@ struct EngineStatus
     std::shared_ptr<const LoadedModel> model;
     SessionSettings session; ///< with defaults filled in
     MemoryPlan plan;
-    QString device; ///< "CPU AVX-512"
+    std::uint64_t programBytes = 0; ///< resident set of the process before the first model was opened
+    QString device;                 ///< "CPU AVX-512"
     int threads = 0;
     KvShape kvShape;
     RunId run;                ///< the run that prefill, run and step work on

@@ -174,6 +174,8 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
 {
     if (m_state == EngineState::Running || m_state == EngineState::Paused)
         endRun(EndReason::Cancelled);
+    if (m_programBytes == 0)
+        m_programBytes = processMemory().residentBytes;
     const EngineState before = m_state;
     beginWork(EngineState::Loading);
     const auto fail = [&](const Error &error) {
@@ -311,6 +313,7 @@ void EngineHost::Worker::publish()
         status.model = m_session->sharedModel();
         status.session = m_session->settings();
         status.plan = m_session->plan();
+        status.programBytes = m_programBytes;
         status.kvShape = m_session->cache().shape();
         const Backend &backend = m_session->backend();
         status.device = QString::fromStdString(backend.name() + " " + backend.isa());

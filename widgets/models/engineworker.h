@@ -61,6 +61,7 @@ private:
     // engine thread only
     std::unique_ptr<Session> m_session;
     EngineState m_state = EngineState::NoModel;
+    std::uint64_t m_programBytes = 0; ///< before the first model
     std::shared_ptr<const SamplerSettings> m_sampler;
     std::optional<std::uint64_t> m_runSeed; ///< replaces the settings' seed during this run
     std::uint32_t m_maxTokens = 0;

@@ -50,7 +50,9 @@ void ExplanationService::explain(Job &job)
     }
     QMetaObject::invokeMethod(
         this,
-        [this, generation = job.generation, explanation, reason] { deliver(generation, explanation, reason); },
+        [this, generation = job.generation, explanation, reason] {
+            deliver(generation, explanation, reason);
+        },
         Qt::QueuedConnection);
 }
 

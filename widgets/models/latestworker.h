@@ -10,8 +10,9 @@
 
 namespace tokenloupe {
 
-/// A thread that works on the newest job only: one that waits is replaced by a newer one. `work` runs on the thread; it
-/// delivers its result itself (a queued call). Destruction waits for the job that is being worked on.
+/// A thread that works on the newest job only: one that waits is replaced by a newer one. `work` runs on the
+/// thread; it delivers its result itself (a queued call). Destruction waits for the job that is being worked
+/// on.
 template <class Job>
 class LatestWorker
 {

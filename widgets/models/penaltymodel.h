@@ -8,7 +8,8 @@
 
 namespace tokenloupe {
 
-/// The tokens in the penalty window of an explained step: count, logit before and after, change in probability.
+/// The tokens in the penalty window of an explained step: count, logit before and after, change in
+/// probability.
 class PenaltyModel : public QAbstractTableModel
 {
     Q_OBJECT

@@ -8,6 +8,7 @@
 #include <QStyleFactory>
 #include <QStyleOptionSlider>
 #include <QTabBar>
+#include <QToolButton>
 #include <algorithm>
 
 namespace tokenloupe {
@@ -63,6 +64,11 @@ AppStyle::AppStyle()
     : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion")))
 {
     setObjectName(QStringLiteral("tokenloupe"));
+}
+
+int AppStyle::menuChevronRoom()
+{
+    return Theme::instance().scaled(18);
 }
 
 void AppStyle::polish(QWidget *widget)
@@ -160,8 +166,12 @@ QSize AppStyle::sizeFromContents(ContentsType type, const QStyleOption *option, 
         return QSize(result.width(), std::max(result.height(), scaled(26)));
     case CT_ComboBox:
         return QSize(result.width() + scaled(10), std::max(result.height(), scaled(26)));
-    case CT_ToolButton:
-        return QSize(result.width() + scaled(4), std::max(result.height(), scaled(26)));
+    case CT_ToolButton: {
+        const auto *button = qobject_cast<const QToolButton *>(widget);
+        const bool opensMenu = button && button->menu() && button->popupMode() == QToolButton::InstantPopup;
+        return QSize(result.width() + scaled(4) + (opensMenu ? menuChevronRoom() : 0),
+                     std::max(result.height(), scaled(26)));
+    }
     case CT_MenuItem:
         if (const auto *item = qstyleoption_cast<const QStyleOptionMenuItem *>(option);
             item && item->menuItemType == QStyleOptionMenuItem::Separator)

@@ -20,6 +20,8 @@ public:
     static constexpr int controlRadius = 6;
     static constexpr int chipRadius = 4;
 
+    static int menuChevronRoom(); ///< at the right end of a button that opens a menu
+
     void polish(QWidget *widget) override;
     using QProxyStyle::polish;
     int pixelMetric(PixelMetric metric, const QStyleOption *option, const QWidget *widget) const override;

@@ -9,6 +9,7 @@
 #include <QPainterPath>
 #include <QStyleOption>
 #include <QToolBar>
+#include <QToolButton>
 #include <algorithm>
 
 namespace tokenloupe {
@@ -350,6 +351,9 @@ void AppStyle::drawControl(ControlElement element, const QStyleOption *option, Q
     case CE_ToolButtonLabel:
         if (const auto *button = qstyleoption_cast<const QStyleOptionToolButton *>(option)) {
             QStyleOptionToolButton copy(*button);
+            const auto *owner = qobject_cast<const QToolButton *>(widget);
+            if (owner && owner->menu() && owner->popupMode() == QToolButton::InstantPopup)
+                copy.rect.adjust(0, 0, -menuChevronRoom(), 0);
             if ((option->state & State_On) && (option->state & State_Enabled)) {
                 if (isFlat(*option, widget))
                     copy.state &= ~State_On; // no accent behind it
@@ -431,6 +435,20 @@ void AppStyle::drawComplexControl(ComplexControl control, const QStyleOptionComp
     case CC_Slider:
         if (const auto *slider = qstyleoption_cast<const QStyleOptionSlider *>(option)) {
             drawSlider(*painter, *slider, *this, widget);
+            return;
+        }
+        break;
+    case CC_ToolButton:
+        // A button that only opens a menu: one chevron in the middle of its right end.
+        if (const auto *button = qstyleoption_cast<const QStyleOptionToolButton *>(option);
+            button && button->features & QStyleOptionToolButton::HasMenu &&
+            !(button->features & QStyleOptionToolButton::MenuButtonPopup)) {
+            QStyleOptionToolButton copy(*button);
+            copy.features &= ~QStyleOptionToolButton::HasMenu;
+            const int room = menuChevronRoom();
+            QProxyStyle::drawComplexControl(control, &copy, painter, widget);
+            const QRect end(option->rect.right() - room, option->rect.top(), room, option->rect.height());
+            drawChevron(*painter, end, 1, mark);
             return;
         }
         break;

@@ -147,7 +147,8 @@ void ChainPanel::buildSeedRow()
     m_seedFixed = new QCheckBox(tr("Fixed seed"), this);
     m_seed = new QLineEdit(this);
     m_seed->setAccessibleName(tr("Seed"));
-    m_seed->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("\\d{1,19}")), m_seed));
+    m_seed->setValidator(
+        new QRegularExpressionValidator(QRegularExpression(QStringLiteral("\\d{1,19}")), m_seed));
     row->addWidget(m_seedFixed);
     row->addWidget(m_seed, 1);
     qobject_cast<QVBoxLayout *>(m_draw->parentWidget()->layout())->addLayout(row);
@@ -211,8 +212,9 @@ void ChainPanel::refresh()
     }
     const StepRecord *record = m_context.runs.record(explanation->ref);
     const bool forced = record && record->origin == TokenOrigin::Forced && !m_context.explanations.whatIf();
-    m_draw->setDraw(tr("seed %1 · u = %2").arg(explanation->settings->seed).arg(explanation->draw.u, 0, 'f', 4),
-                    formatCount(1), QString(formatPercent(explanation->draw.probability) + QStringLiteral(" %")));
+    m_draw->setDraw(
+        tr("seed %1 · u = %2").arg(explanation->settings->seed).arg(explanation->draw.u, 0, 'f', 4),
+        formatCount(1), QString(formatPercent(explanation->draw.probability) + QStringLiteral(" %")));
     QString note = tr("survivors, and mass kept, at step %1").arg(formatStep(explanation->ref.step));
     if (m_context.explanations.whatIf() && record && explanation->draw.token != record->token)
         note += tr("; these settings would have drawn another token");

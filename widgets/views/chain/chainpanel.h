@@ -15,8 +15,8 @@ class DrawCard;
 class StageDelegate;
 class StageEditor;
 
-/// The sampler chain: every stage with its parameters and switch, in an order that is changed by dragging; how many
-/// candidates and how much mass survive each at the selected step; the draw and its seed.
+/// The sampler chain: every stage with its parameters and switch, in an order that is changed by dragging;
+/// how many candidates and how much mass survive each at the selected step; the draw and its seed.
 class ChainPanel : public LivePanel
 {
     Q_OBJECT

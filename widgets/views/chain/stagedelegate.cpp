@@ -16,7 +16,8 @@ StageCard StageDelegate::card(const QModelIndex &index) const
     card.title = index.data().toString();
     card.subtitle = index.data(SamplerModel::SummaryRole).toString();
     card.family = stageFamily(kind);
-    card.toggle = index.data(SamplerModel::EnabledRole).toBool() ? StageCard::Switch::On : StageCard::Switch::Off;
+    card.toggle =
+        index.data(SamplerModel::EnabledRole).toBool() ? StageCard::Switch::On : StageCard::Switch::Off;
     card.active = index.data(SamplerModel::ActiveRole).toBool();
     if (!m_explanation)
         return card;
@@ -25,7 +26,8 @@ StageCard StageDelegate::card(const QModelIndex &index) const
     std::size_t next = 0;
     const auto &stages = m_explanation->settings->stages;
     for (const StageSettings &stage : stages) {
-        const bool isActive = next < m_explanation->stages.size() && m_explanation->stages[next].settings == stage;
+        const bool isActive =
+            next < m_explanation->stages.size() && m_explanation->stages[next].settings == stage;
         double mass = 1.0;
         if (isActive) {
             alive = m_explanation->stages[next].candidates;
@@ -42,7 +44,8 @@ StageCard StageDelegate::card(const QModelIndex &index) const
     return card;
 }
 
-void StageDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const
+void StageDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option,
+                          const QModelIndex &index) const
 {
     card(index).paint(*painter, option.rect, option.state);
 }

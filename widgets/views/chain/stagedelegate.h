@@ -8,8 +8,8 @@
 
 namespace tokenloupe {
 
-/// Rows of the SamplerModel as stage cards, with what the explained step's run of the chain says of each: survivors and
-/// the mass that they kept. The switch answers to clicks; Space toggles the current row.
+/// Rows of the SamplerModel as stage cards, with what the explained step's run of the chain says of each:
+/// survivors and the mass that they kept. The switch answers to clicks; Space toggles the current row.
 class StageDelegate : public QStyledItemDelegate
 {
     Q_OBJECT
@@ -21,7 +21,8 @@ public:
     /// What a row's card says.
     StageCard card(const QModelIndex &index) const;
 
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    void paint(QPainter *painter, const QStyleOptionViewItem &option,
+               const QModelIndex &index) const override;
     QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
     bool editorEvent(QEvent *event, QAbstractItemModel *model, const QStyleOptionViewItem &option,
                      const QModelIndex &index) override;

@@ -78,7 +78,8 @@ void StageEditor::addReal(const QString &label, double value, double low, double
     m_form->addRow(label, box);
 }
 
-void StageEditor::addInteger(const QString &label, int value, int low, int high, std::function<void(int)> apply)
+void StageEditor::addInteger(const QString &label, int value, int low, int high,
+                             std::function<void(int)> apply)
 {
     auto *box = new QSpinBox(this);
     box->setRange(low, high);
@@ -104,20 +105,27 @@ void StageEditor::rebuild()
         });
     };
     const auto lastReal = [this] {
-        return qobject_cast<QDoubleSpinBox *>(m_form->itemAt(m_form->rowCount() - 1, QFormLayout::FieldRole)->widget());
+        return qobject_cast<QDoubleSpinBox *>(
+            m_form->itemAt(m_form->rowCount() - 1, QFormLayout::FieldRole)->widget());
     };
     const auto lastInteger = [this] {
-        return qobject_cast<QSpinBox *>(m_form->itemAt(m_form->rowCount() - 1, QFormLayout::FieldRole)->widget());
+        return qobject_cast<QSpinBox *>(
+            m_form->itemAt(m_form->rowCount() - 1, QFormLayout::FieldRole)->widget());
     };
-    const auto real = [&]<class Params>(const QString &label, float Params::*member, double low, double high, double step) {
+    const auto real = [&]<class Params>(const QString &label, float Params::*member, double low, double high,
+                                        double step) {
         addReal(label, double(std::get<Params>(m_stage.params).*member), low, high, step,
                 [this, member](double value) { std::get<Params>(m_stage.params).*member = float(value); });
-        follow(lastReal(), [member](const StageSettings &stage) { return double(std::get<Params>(stage.params).*member); });
+        follow(lastReal(), [member](const StageSettings &stage) {
+            return double(std::get<Params>(stage.params).*member);
+        });
     };
-    const auto integer = [&]<class Params>(const QString &label, std::int32_t Params::*member, int low, int high) {
+    const auto integer = [&]<class Params>(const QString &label, std::int32_t Params::*member, int low,
+                                           int high) {
         addInteger(label, std::get<Params>(m_stage.params).*member, low, high,
                    [this, member](int value) { std::get<Params>(m_stage.params).*member = value; });
-        follow(lastInteger(), [member](const StageSettings &stage) { return std::get<Params>(stage.params).*member; });
+        follow(lastInteger(),
+               [member](const StageSettings &stage) { return std::get<Params>(stage.params).*member; });
     };
 
     switch (m_stage.kind()) {
@@ -185,7 +193,8 @@ Result<LogitBiasParams> StageEditor::readBiases(const QString &text)
         }
         if (!match.hasMatch() || !idRead || !biasRead)
             return makeError(ErrorCode::InvalidArgument, "logit bias",
-                             "expected a token id and a number, as in 198 +2.5; got " + part.trimmed().toStdString());
+                             "expected a token id and a number, as in 198 +2.5; got " +
+                                 part.trimmed().toStdString());
         params.biases.emplace_back(TokenId(id), bias);
     }
     return params;

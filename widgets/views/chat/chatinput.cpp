@@ -37,7 +37,8 @@ void ChatInput::fit()
 {
     // Of a plain text document the height is counted in lines, wrapped ones included.
     const int lines = std::clamp(int(document()->size().height()), 1, mostLines);
-    const int height = fontMetrics().lineSpacing() * lines + int(2 * document()->documentMargin()) + 2 * frameWidth() + 2;
+    const int height =
+        fontMetrics().lineSpacing() * lines + int(2 * document()->documentMargin()) + 2 * frameWidth() + 2;
     if (height != this->height())
         setFixedHeight(height);
 }
@@ -72,7 +73,9 @@ void ChatInput::paintEvent(QPaintEvent *event)
     const int width = painter.fontMetrics().horizontalAdvance(m_hint);
     const QRect room = viewport()->rect().adjusted(0, 0, -Theme::instance().scaled(10), 0);
     // Only where the text does not reach.
-    if (fontMetrics().horizontalAdvance(document()->firstBlock().text()) + width + Theme::instance().scaled(40) > room.width())
+    if (fontMetrics().horizontalAdvance(document()->firstBlock().text()) + width +
+            Theme::instance().scaled(40) >
+        room.width())
         return;
     painter.setPen(Theme::instance().colors().muted);
     painter.drawText(room, Qt::AlignRight | Qt::AlignVCenter, m_hint);

@@ -21,7 +21,8 @@ void ChatLayout::setFonts(const Fonts &fonts)
 {
     m_fonts = fonts;
     const QFontMetricsF metrics(fonts.text);
-    const double pixels = fonts.text.pixelSize() > 0 ? fonts.text.pixelSize() : metrics.ascent() + metrics.descent();
+    const double pixels =
+        fonts.text.pixelSize() > 0 ? fonts.text.pixelSize() : metrics.ascent() + metrics.descent();
     m_lineHeight = std::max(std::ceil(pixels * lineFactor), std::ceil(metrics.height()));
     m_charWidth = std::max(1.0, metrics.averageCharWidth());
     for (Row &row : m_rows) {
@@ -110,7 +111,8 @@ void ChatLayout::removeFrom(int message)
     if (message >= messageCount())
         return;
     m_messages.resize(std::size_t(std::max(message, 0)));
-    const auto first = std::find_if(m_rows.begin(), m_rows.end(), [&](const Row &row) { return row.message >= message; });
+    const auto first =
+        std::find_if(m_rows.begin(), m_rows.end(), [&](const Row &row) { return row.message >= message; });
     m_rows.erase(first, m_rows.end());
 }
 
@@ -155,7 +157,8 @@ void ChatLayout::layOut(Row &row)
 {
     if (row.layout || row.isRole)
         return;
-    row.layout = std::make_unique<QTextLayout>(message(row.message).text.mid(row.start, row.length), m_fonts.text);
+    row.layout =
+        std::make_unique<QTextLayout>(message(row.message).text.mid(row.start, row.length), m_fonts.text);
     QTextOption option;
     option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
     row.layout->setTextOption(option);
@@ -167,7 +170,8 @@ void ChatLayout::layOut(Row &row)
         if (!line.isValid())
             break;
         line.setLineWidth(m_width);
-        // Fallback fonts (emoji, Chinese) may be higher than the line: the line gives way rather than overlaps.
+        // Fallback fonts (emoji, Chinese) may be higher than the line: the line gives way rather than
+        // overlaps.
         const double height = std::max(m_lineHeight, std::ceil(line.height()));
         line.setPosition({0.0, y + (height - line.height()) / 2.0});
         y += height;
@@ -178,7 +182,8 @@ void ChatLayout::layOut(Row &row)
 
 std::size_t ChatLayout::rowAt(double y) const
 {
-    const auto it = std::upper_bound(m_rows.begin(), m_rows.end(), y, [](double value, const Row &row) { return value < row.top; });
+    const auto it = std::upper_bound(m_rows.begin(), m_rows.end(), y,
+                                     [](double value, const Row &row) { return value < row.top; });
     return it == m_rows.begin() ? 0 : std::size_t(it - m_rows.begin() - 1);
 }
 
@@ -257,7 +262,8 @@ std::vector<QRectF> ChatLayout::rectsOf(int message, int start, int length)
 {
     std::vector<QRectF> rects;
     const int end = start + length;
-    auto row = std::lower_bound(m_rows.begin(), m_rows.end(), message, [](const Row &r, int value) { return r.message < value; });
+    auto row = std::lower_bound(m_rows.begin(), m_rows.end(), message,
+                                [](const Row &r, int value) { return r.message < value; });
     for (; row != m_rows.end() && row->message == message; ++row) {
         if (row->isRole || row->start + row->length < start)
             continue;
@@ -276,7 +282,8 @@ std::vector<QRectF> ChatLayout::rectsOf(int message, int start, int length)
             // Right-to-left runs: the ends may come in either order.
             const double x1 = line.cursorToX(a);
             const double x2 = line.cursorToX(b);
-            rects.emplace_back(std::min(x1, x2), row->top + line.position().y(), std::abs(x2 - x1), line.height());
+            rects.emplace_back(std::min(x1, x2), row->top + line.position().y(), std::abs(x2 - x1),
+                               line.height());
         }
     }
     return rects;

@@ -37,8 +37,8 @@ struct ChatPosition
     auto operator<=>(const ChatPosition &) const = default;
 };
 
-/// The chat's text cut into paragraphs, each laid out when it is first looked at and kept. Appending to the last message
-/// lays out its last paragraph only. Heights of paragraphs not yet laid out are estimates.
+/// The chat's text cut into paragraphs, each laid out when it is first looked at and kept. Appending to the
+/// last message lays out its last paragraph only. Heights of paragraphs not yet laid out are estimates.
 class ChatLayout
 {
 public:
@@ -51,7 +51,7 @@ public:
     struct Row
     {
         int message = 0;
-        int start = 0;  ///< offset in the message's text
+        int start = 0; ///< offset in the message's text
         int length = 0;
         bool isRole = false;
         double top = 0.0;
@@ -72,7 +72,8 @@ public:
     int messageCount() const { return static_cast<int>(m_messages.size()); }
     const ChatText &message(int index) const { return m_messages[std::size_t(index)]; }
 
-    /// Rows that meet [top, bottom), laid out. May change heights of rows in it and the places of those below.
+    /// Rows that meet [top, bottom), laid out. May change heights of rows in it and the places of those
+    /// below.
     std::vector<const Row *> rowsIn(double top, double bottom);
     const std::vector<Row> &rows() const { return m_rows; }
 

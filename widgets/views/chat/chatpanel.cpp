@@ -52,7 +52,8 @@ ChatPanel::ChatPanel(InspectorContext &context, QWidget *parent)
 
     m_view = new ChatView(context, this);
     content()->addWidget(m_view, 1);
-    m_editing = new QLabel(tr("Editing the last message: sending replaces it and its reply (Esc cancels)"), this);
+    m_editing =
+        new QLabel(tr("Editing the last message: sending replaces it and its reply (Esc cancels)"), this);
     m_editing->setFont(theme.font(TextRole::Small));
     m_editing->setForegroundRole(QPalette::PlaceholderText);
     m_editing->hide();
@@ -177,17 +178,19 @@ void ChatPanel::refreshProgress()
         return;
     const bool loading = m_context.host.status().state == EngineState::Loading;
     m_progress->setTitle(loading ? tr("Opening the model") : tr("Prefill: reading the prompt"));
-    const QString amount = loading
-                               ? tr("%1 of %2").arg(formatBytes(progress.done), formatBytes(progress.total))
-                               : tr("%1 of %2 tokens").arg(formatCount(progress.done), formatCount(progress.total));
-    m_progress->setProgress(progress.done, progress.total, progress.seconds, progress.total > 0 ? amount : QString());
+    const QString amount =
+        loading ? tr("%1 of %2").arg(formatBytes(progress.done), formatBytes(progress.total))
+                : tr("%1 of %2 tokens").arg(formatCount(progress.done), formatCount(progress.total));
+    m_progress->setProgress(progress.done, progress.total, progress.seconds,
+                            progress.total > 0 ? amount : QString());
     if (m_progress->isHidden()) {
         m_progress->show();
         m_progress->raise();
     }
     // Over the transcript's lower edge, so that nothing jumps.
     const int height = m_progress->sizeHint().height();
-    const int bottom = m_view->isVisible() ? m_view->geometry().bottom() : this->height() - Theme::instance().scaled(12);
+    const int bottom =
+        m_view->isVisible() ? m_view->geometry().bottom() : this->height() - Theme::instance().scaled(12);
     const int side = Theme::instance().scaled(12);
     m_progress->setGeometry(side, bottom - height, width() - 2 * side, height);
 }

@@ -27,8 +27,8 @@ namespace {
 constexpr int sideMargin = 4;
 
 /// Text and token places of the steps `first` … of a run.
-void appendSteps(const Run &run, std::size_t first, const Tokenizer &tokenizer, Utf8Stream &stream, int textLength,
-                 QString &text, std::vector<TokenSpan> &tokens)
+void appendSteps(const Run &run, std::size_t first, const Tokenizer &tokenizer, Utf8Stream &stream,
+                 int textLength, QString &text, std::vector<TokenSpan> &tokens)
 {
     for (std::size_t i = first; i < run.steps.size(); ++i) {
         const StepRecord &step = run.steps[i];
@@ -195,7 +195,8 @@ void ChatView::updateScrollBar()
         const double bottom = m_layout.height();
         m_layout.rowsIn(bottom - 2.0 * viewport()->height(), bottom + viewport()->height());
     }
-    const int range = std::max(0, int(std::ceil(m_layout.height())) + Theme::instance().scaled(8) - viewport()->height());
+    const int range =
+        std::max(0, int(std::ceil(m_layout.height())) + Theme::instance().scaled(8) - viewport()->height());
     verticalScrollBar()->setPageStep(viewport()->height());
     verticalScrollBar()->setSingleStep(int(m_layout.lineHeight()));
     verticalScrollBar()->setRange(0, range);
@@ -218,10 +219,11 @@ void ChatView::scrollToSelected()
                 return;
             const QRectF rect = rects.front().translated(origin());
             if (rect.top() < 0)
-                verticalScrollBar()->setValue(int(verticalScrollBar()->value() + rect.top() - m_layout.lineHeight()));
-            else if (rect.bottom() > viewport()->height())
                 verticalScrollBar()->setValue(
-                    int(verticalScrollBar()->value() + rect.bottom() - viewport()->height() + m_layout.lineHeight()));
+                    int(verticalScrollBar()->value() + rect.top() - m_layout.lineHeight()));
+            else if (rect.bottom() > viewport()->height())
+                verticalScrollBar()->setValue(int(verticalScrollBar()->value() + rect.bottom() -
+                                                  viewport()->height() + m_layout.lineHeight()));
             return;
         }
     }
@@ -254,11 +256,14 @@ QString ChatView::tooltip(const TokenSpan &token) const
     if (!record || !model)
         return {};
     QString text = tokenDescription(*model->tokenizer, record->token);
-    text += tr("\nstep %1 · probability %2 % raw, %3 % at the draw · rank %4")
-                .arg(formatStep(token.step.step))
-                .arg(QString::number(record->pRaw * 100.0, 'g', 4), QString::number(record->p * 100.0, 'g', 4))
-                .arg(record->rank + 1);
-    text += tr("\nlogit %1 · entropy %2 bits").arg(QString::number(double(record->logit), 'g', 5), QString::number(record->entropyBits, 'f', 2));
+    text +=
+        tr("\nstep %1 · probability %2 % raw, %3 % at the draw · rank %4")
+            .arg(formatStep(token.step.step))
+            .arg(QString::number(record->pRaw * 100.0, 'g', 4), QString::number(record->p * 100.0, 'g', 4))
+            .arg(record->rank + 1);
+    text += tr("\nlogit %1 · entropy %2 bits")
+                .arg(QString::number(double(record->logit), 'g', 5),
+                     QString::number(record->entropyBits, 'f', 2));
     if (record->origin == TokenOrigin::Forced)
         text += tr("\ntaken by hand");
     return text;
@@ -327,7 +332,8 @@ void ChatView::keyPressEvent(QKeyEvent *event)
     } else if (event->matches(QKeySequence::SelectAll)) {
         m_anchor = {0, 0};
         const int last = m_layout.messageCount() - 1;
-        m_cursor = last < 0 ? ChatPosition() : ChatPosition{last, static_cast<int>(m_layout.message(last).text.size())};
+        m_cursor = last < 0 ? ChatPosition()
+                            : ChatPosition{last, static_cast<int>(m_layout.message(last).text.size())};
         viewport()->update();
     } else {
         QAbstractScrollArea::keyPressEvent(event);
@@ -339,7 +345,8 @@ void ChatView::contextMenuEvent(QContextMenuEvent *event)
     QMenu menu(this);
     QAction *copy = menu.addAction(tr("Copy"), QKeySequence::Copy);
     copy->setEnabled(!selectedText().isEmpty());
-    connect(copy, &QAction::triggered, this, [this] { QGuiApplication::clipboard()->setText(selectedText()); });
+    connect(copy, &QAction::triggered, this,
+            [this] { QGuiApplication::clipboard()->setText(selectedText()); });
     connect(menu.addAction(tr("Copy the whole chat")), &QAction::triggered, this, [this] {
         const int last = m_layout.messageCount() - 1;
         if (last >= 0)

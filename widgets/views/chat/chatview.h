@@ -11,8 +11,8 @@
 
 namespace tokenloupe {
 
-/// The transcript: messages with their roles, replies token by token with their tint. Hover tells about a token, click
-/// selects its step, dragging selects text. Follows the end while it is at the end.
+/// The transcript: messages with their roles, replies token by token with their tint. Hover tells about a
+/// token, click selects its step, dragging selects text. Follows the end while it is at the end.
 class ChatView : public QAbstractScrollArea
 {
     Q_OBJECT

@@ -8,8 +8,8 @@
 #include "widgets/models/selectionstate.h"
 #include "widgets/theme/theme.h"
 
-#include <QPainter>
 #include <QPaintEvent>
+#include <QPainter>
 #include <QScrollBar>
 
 namespace tokenloupe {
@@ -29,9 +29,10 @@ void ChatView::paintEvent(QPaintEvent *)
             font.setWeight(QFont::DemiBold);
             painter.setFont(font);
             painter.setPen(colors.muted);
-            painter.drawText(QRectF(0, row->top, m_layout.width(), row->height - 2), Qt::AlignLeft | Qt::AlignBottom,
-                             painter.fontMetrics().elidedText(m_layout.message(row->message).role, Qt::ElideRight,
-                                                              int(m_layout.width())));
+            painter.drawText(QRectF(0, row->top, m_layout.width(), row->height - 2),
+                             Qt::AlignLeft | Qt::AlignBottom,
+                             painter.fontMetrics().elidedText(m_layout.message(row->message).role,
+                                                              Qt::ElideRight, int(m_layout.width())));
             continue;
         }
         paintTints(painter, *row);
@@ -43,7 +44,8 @@ void ChatView::paintEvent(QPaintEvent *)
     paintCaret(painter);
     // Rows that were laid out only now have their true height: the bar follows once the painting is done.
     if (m_layout.height() != before)
-        QMetaObject::invokeMethod(this, [this] { updateScrollBar(); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this] { updateScrollBar(); }, Qt::QueuedConnection);
 }
 
 void ChatView::paintTints(QPainter &painter, const ChatLayout::Row &row)
@@ -52,8 +54,9 @@ void ChatView::paintTints(QPainter &painter, const ChatLayout::Row &row)
         return;
     const auto &tokens = m_layout.message(row.message).tokens;
     const int end = row.start + row.length;
-    auto token = std::lower_bound(tokens.begin(), tokens.end(), row.start,
-                                  [](const TokenSpan &span, int start) { return span.start + span.length <= start; });
+    auto token =
+        std::lower_bound(tokens.begin(), tokens.end(), row.start,
+                         [](const TokenSpan &span, int start) { return span.start + span.length <= start; });
     painter.setPen(Qt::NoPen);
     for (; token != tokens.end() && token->start < end; ++token) {
         const StepRecord *record = token->length > 0 ? m_context.runs.record(token->step) : nullptr;
@@ -64,13 +67,14 @@ void ChatView::paintTints(QPainter &painter, const ChatLayout::Row &row)
         for (int i = 0; i < row.layout->lineCount(); ++i) {
             const QTextLine line = row.layout->lineAt(i);
             const int a = std::max(token->start - row.start, line.textStart());
-            const int b = std::min(token->start + token->length - row.start, line.textStart() + line.textLength());
+            const int b =
+                std::min(token->start + token->length - row.start, line.textStart() + line.textLength());
             if (a >= b)
                 continue;
             const double x1 = line.cursorToX(a);
             const double x2 = line.cursorToX(b);
-            painter.drawRoundedRect(QRectF(std::min(x1, x2), row.top + line.position().y() - 1, std::abs(x2 - x1),
-                                           line.height() + 2),
+            painter.drawRoundedRect(QRectF(std::min(x1, x2), row.top + line.position().y() - 1,
+                                           std::abs(x2 - x1), line.height() + 2),
                                     3, 3);
         }
     }
@@ -85,7 +89,8 @@ void ChatView::paintSelection(QPainter &painter, const ChatLayout::Row &row)
     if (row.message < from.message || row.message > to.message)
         return;
     const int begin = std::max(row.start, row.message == from.message ? from.offset : 0);
-    const int end = std::min(row.start + row.length, row.message == to.message ? to.offset : row.start + row.length);
+    const int end =
+        std::min(row.start + row.length, row.message == to.message ? to.offset : row.start + row.length);
     painter.setPen(Qt::NoPen);
     QColor color = Theme::instance().colors().accent;
     color.setAlphaF(0.28F);
@@ -102,7 +107,8 @@ void ChatView::paintSelectedToken(QPainter &painter)
 {
     const StepRef step = m_context.selection.current();
     // While live the newest token is not outlined: the caret shows where it is.
-    if (!step.isValid() || (m_context.selection.isLive() && m_context.host.status().state == EngineState::Running))
+    if (!step.isValid() ||
+        (m_context.selection.isLive() && m_context.host.status().state == EngineState::Running))
         return;
     for (int i = m_layout.messageCount() - 1; i >= 0; --i) {
         const auto &tokens = m_layout.message(i).tokens;

@@ -41,7 +41,8 @@ QColor tintColor(TokenColouring colouring, const StepRecord &record)
     if (strength < 0.02)
         return {};
     const ThemeColors &colors = Theme::instance().colors();
-    return blended(colors.panel, colouring == TokenColouring::Probability ? colors.probability : colors.surprise, strength);
+    return blended(colors.panel,
+                   colouring == TokenColouring::Probability ? colors.probability : colors.surprise, strength);
 }
 
 QString colouringName(TokenColouring colouring)

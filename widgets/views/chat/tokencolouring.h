@@ -10,7 +10,8 @@ namespace tokenloupe {
 /// What the tint behind a token of the chat says.
 enum class TokenColouring { Surprise, Probability, Entropy, Rank, None };
 
-/// Strength of the tint, 0 … 1. Surprise and entropy: bits / 8; probability: itself; rank: log2(rank + 1) / 8.
+/// Strength of the tint, 0 … 1. Surprise and entropy: bits / 8; probability: itself; rank: log2(rank + 1)
+/// / 8.
 double tintStrength(TokenColouring colouring, const StepRecord &record);
 /// The tint on the panel's ground in the present theme; invalid for none.
 QColor tintColor(TokenColouring colouring, const StepRecord &record);

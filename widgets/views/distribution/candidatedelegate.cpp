@@ -42,7 +42,8 @@ QSize CandidateDelegate::sizeHint(const QStyleOptionViewItem &option, const QMod
     return {QStyledItemDelegate::sizeHint(option, index).width(), theme.scaled(22)};
 }
 
-void CandidateDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const
+void CandidateDelegate::paint(QPainter *painter, const QStyleOptionViewItem &option,
+                              const QModelIndex &index) const
 {
     const Theme &theme = Theme::instance();
     const ThemeColors &colors = theme.colors();
@@ -50,7 +51,8 @@ void CandidateDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opt
     const bool chosen = index.data(CandidateModel::ChosenRole).toBool();
     if (chosen)
         painter->fillRect(option.rect, colors.softAccent);
-    else if (index.row() == m_table->hoveredRow() || (option.state & QStyle::State_Selected && m_table->hasFocus()))
+    else if (index.row() == m_table->hoveredRow() ||
+             (option.state & QStyle::State_Selected && m_table->hasFocus()))
         painter->fillRect(option.rect, colors.grid);
 
     if (index.column() == CandidateModel::TokenColumn) {
@@ -60,10 +62,11 @@ void CandidateDelegate::paint(QPainter *painter, const QStyleOptionViewItem &opt
     } else {
         const bool removed = index.data(CandidateModel::RemovedRole).toBool();
         painter->setFont(theme.font(TextRole::Body));
-        painter->setPen(index.column() == CandidateModel::RankColumn || removed ? (chosen ? colors.mutedOnTint : colors.muted)
-                                                                                : colors.text);
-        drawTabular(*painter, option.rect.adjusted(0, 0, -theme.scaled(6), 0), Qt::AlignRight | Qt::AlignVCenter,
-                    index.data().toString());
+        painter->setPen(index.column() == CandidateModel::RankColumn || removed
+                            ? (chosen ? colors.mutedOnTint : colors.muted)
+                            : colors.text);
+        drawTabular(*painter, option.rect.adjusted(0, 0, -theme.scaled(6), 0),
+                    Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
     }
     painter->restore();
 }
@@ -74,7 +77,8 @@ void CandidateDelegate::paintToken(QPainter &painter, const QRect &cell, const Q
     if (!model || !model->tokenizer())
         return;
     const TokenId id(index.data(CandidateModel::TokenIdRole).toUInt());
-    TokenChip chip{chipText(model->tokenizer()->bytes(id), model->tokenizer()->kind(id)), {}, ChipState::Normal, false};
+    TokenChip chip{
+        chipText(model->tokenizer()->bytes(id), model->tokenizer()->kind(id)), {}, ChipState::Normal, false};
     if (index.data(CandidateModel::ChosenRole).toBool())
         chip.state = ChipState::Drawn;
     else if (index.data(CandidateModel::RemovedRole).toBool())

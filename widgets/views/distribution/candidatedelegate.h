@@ -7,8 +7,8 @@ namespace tokenloupe {
 
 class CellTable;
 
-/// Paints the cells of a CandidateModel or a PenaltyModel-like table: the token as a chip, probabilities as bars in the
-/// stage's colour with the number beside them, the remover's name where a candidate left.
+/// Paints the cells of a CandidateModel or a PenaltyModel-like table: the token as a chip, probabilities as
+/// bars in the stage's colour with the number beside them, the remover's name where a candidate left.
 class CandidateDelegate : public QStyledItemDelegate
 {
     Q_OBJECT
@@ -16,7 +16,8 @@ class CandidateDelegate : public QStyledItemDelegate
 public:
     explicit CandidateDelegate(CellTable *table);
 
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override;
+    void paint(QPainter *painter, const QStyleOptionViewItem &option,
+               const QModelIndex &index) const override;
     QSize sizeHint(const QStyleOptionViewItem &option, const QModelIndex &index) const override;
 
 private:

@@ -51,14 +51,16 @@ void DistributionPanel::refresh()
     m_model->setExplanation(explanation, m_context.host.status().model);
     if (!explanation) {
         const QString reason = m_context.explanations.unavailableReason();
-        setEmptyState(!reason.isEmpty()                    ? reason
-                      : m_context.host.status().model ? tr("Send a message: the candidates of each token appear here.")
-                                                      : tr("Open a model to see how it chooses its tokens."));
+        setEmptyState(!reason.isEmpty() ? reason
+                      : m_context.host.status().model
+                          ? tr("Send a message: the candidates of each token appear here.")
+                          : tr("Open a model to see how it chooses its tokens."));
         setSummary({});
         return;
     }
     setEmptyState({});
-    QString summary = tr("% of probability, after each stage · step %1").arg(formatStep(explanation->ref.step));
+    QString summary =
+        tr("% of probability, after each stage · step %1").arg(formatStep(explanation->ref.step));
     if (m_context.explanations.whatIf())
         summary = tr("what if: the settings of now · step %1").arg(formatStep(explanation->ref.step));
     else if (canTake())
@@ -76,14 +78,16 @@ bool DistributionPanel::canTake() const
 
 void DistributionPanel::refreshCursor()
 {
-    m_table->viewport()->setCursor(canTake() && m_table->hoveredRow() >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    m_table->viewport()->setCursor(canTake() && m_table->hoveredRow() >= 0 ? Qt::PointingHandCursor
+                                                                           : Qt::ArrowCursor);
 }
 
 void DistributionPanel::take(const QModelIndex &index)
 {
     if (!index.isValid() || !canTake() || index.data(CandidateModel::ChosenRole).toBool())
         return;
-    m_context.host.force(m_model->explanation()->ref.step, TokenId(index.data(CandidateModel::TokenIdRole).toUInt()));
+    m_context.host.force(m_model->explanation()->ref.step,
+                         TokenId(index.data(CandidateModel::TokenIdRole).toUInt()));
     m_context.selection.followLive();
 }
 
@@ -127,12 +131,14 @@ bool DistributionPanel::eventFilter(QObject *watched, QEvent *event)
         const ExplainedCandidate &candidate = m_model->explanation()->candidates[std::size_t(index.row())];
         const std::string_view bytes = m_model->tokenizer()->bytes(candidate.id);
         const QByteArray hex =
-            QByteArray(bytes.data(), static_cast<qsizetype>(std::min<std::size_t>(bytes.size(), 32))).toHex(' ');
-        QStringList lines{tr("token %1 · bytes %2").arg(candidate.id.value()).arg(QString::fromLatin1(hex.toUpper())),
-                          tr("raw: logit %1, %2 %, rank %3")
-                              .arg(QString::number(double(candidate.logit), 'g', 7),
-                                   QString::number(candidate.pRaw * 100.0, 'g', 5))
-                              .arg(candidate.rank + 1)};
+            QByteArray(bytes.data(), static_cast<qsizetype>(std::min<std::size_t>(bytes.size(), 32)))
+                .toHex(' ');
+        QStringList lines{
+            tr("token %1 · bytes %2").arg(candidate.id.value()).arg(QString::fromLatin1(hex.toUpper())),
+            tr("raw: logit %1, %2 %, rank %3")
+                .arg(QString::number(double(candidate.logit), 'g', 7),
+                     QString::number(candidate.pRaw * 100.0, 'g', 5))
+                .arg(candidate.rank + 1)};
         const auto &stages = m_model->explanation()->stages;
         for (std::size_t i = 0; i < stages.size(); ++i) {
             const QString label = QString::fromStdString(stages[i].label);
@@ -162,7 +168,8 @@ void DistributionPanel::layOutColumns()
     const int available = m_table->viewport()->width() - rank - logit;
     const int leastStage = theme.scaled(76);
     // The token column takes a fifth, but gives way to the stages down to what a usual chip needs.
-    const int token = std::clamp(available - stages * leastStage, theme.scaled(96), std::max(theme.scaled(96), available / 5));
+    const int token = std::clamp(available - stages * leastStage, theme.scaled(96),
+                                 std::max(theme.scaled(96), available / 5));
     m_table->setColumnWidth(CandidateModel::RankColumn, rank);
     m_table->setColumnWidth(CandidateModel::TokenColumn, token);
     m_table->setColumnWidth(CandidateModel::LogitColumn, logit);

@@ -11,8 +11,8 @@ namespace tokenloupe {
 class CandidateModel;
 class CellTable;
 
-/// The top candidates of the selected step with their probability after each stage, side by side. While a reply is
-/// paused, a click on a candidate takes it instead of the drawn one.
+/// The top candidates of the selected step with their probability after each stage, side by side. While a
+/// reply is paused, a click on a candidate takes it instead of the drawn one.
 class DistributionPanel : public LivePanel
 {
     Q_OBJECT

@@ -39,7 +39,8 @@ void StageHeader::paintSection(QPainter *painter, const QRect &rect, int section
     const int alignment = model()->headerData(section, Qt::Horizontal, Qt::TextAlignmentRole).toInt();
     const QRect text = rect.adjusted(0, 0, -theme.scaled(6), 0);
     const QString label = model()->headerData(section, Qt::Horizontal, Qt::DisplayRole).toString();
-    painter->drawText(text, alignment, painter->fontMetrics().elidedText(label, Qt::ElideRight, text.width()));
+    painter->drawText(text, alignment,
+                      painter->fontMetrics().elidedText(label, Qt::ElideRight, text.width()));
     painter->restore();
 }
 

@@ -36,7 +36,8 @@ void VocabularyPanel::refresh()
     for (const ExplainedCandidate &candidate : explanation->candidates) {
         if (candidate.id == explanation->chosen) {
             const Tokenizer &tokenizer = *model->tokenizer;
-            m_plot->setChosen(int(candidate.rank), chipText(tokenizer.bytes(candidate.id), tokenizer.kind(candidate.id)).text);
+            m_plot->setChosen(int(candidate.rank),
+                              chipText(tokenizer.bytes(candidate.id), tokenizer.kind(candidate.id)).text);
         }
     }
     // A cut is a place on the rank axis only while the order is still the raw one: up to the first stage that
@@ -49,12 +50,14 @@ void VocabularyPanel::refresh()
         if (kind == StageKind::LogitBias || kind == StageKind::Penalties)
             rawOrder = false;
         if (rawOrder && stage.candidates < alive)
-            cuts.push_back({double(stage.candidates), QString::fromStdString(stage.label), stageFamily(kind)});
+            cuts.push_back(
+                {double(stage.candidates), QString::fromStdString(stage.label), stageFamily(kind)});
         alive = stage.candidates;
     }
     m_plot->setCuts(std::move(cuts));
     setSummary(tr("%1 tokens · raw entropy %2 bits · step %3")
-                   .arg(formatCount(explanation->rawByRank.size()), QString::number(explanation->rawEntropyBits, 'f', 2))
+                   .arg(formatCount(explanation->rawByRank.size()),
+                        QString::number(explanation->rawEntropyBits, 'f', 2))
                    .arg(formatStep(explanation->ref.step)));
 }
 

@@ -8,7 +8,8 @@ namespace tokenloupe {
 
 class RankPlot;
 
-/// The whole vocabulary of the selected step by rank, on logarithmic axes, with the chosen token and the cuts.
+/// The whole vocabulary of the selected step by rank, on logarithmic axes, with the chosen token and the
+/// cuts.
 class VocabularyPanel : public LivePanel
 {
     Q_OBJECT

@@ -34,14 +34,14 @@ MemoryPanel::MemoryPanel(InspectorContext &context, QWidget *parent)
 {
     m_measured = new StackedBar(StackedBar::Legend::Shown);
     m_measured->setAccessibleName(tr("Measured memory"));
-    m_planned = new StackedBar(StackedBar::Legend::Shown);
-    m_planned->setAccessibleName(tr("Planned memory"));
+    m_inUse = new StackedBar(StackedBar::Legend::Shown);
+    m_inUse->setAccessibleName(tr("Planned memory in use"));
     m_note = new QLabel;
     m_note->setTextFormat(Qt::PlainText);
     m_note->setWordWrap(true);
     m_note->setFont(Theme::instance().font(TextRole::Small));
     m_note->setForegroundRole(QPalette::PlaceholderText);
-    content()->addWidget(m_planned);
+    content()->addWidget(m_inUse);
     content()->addSpacing(Theme::instance().scaled(4));
     content()->addWidget(m_measured);
     content()->addWidget(m_note);
@@ -78,30 +78,57 @@ void MemoryPanel::refresh()
     }
     setEmptyState({});
     std::vector<BarSegment> segments;
+    double expected = 0.0;
     int color = 0;
     for (const MemoryItem &item : plan.items) {
         const std::string_view title = memoryPartTitle(item.part);
+        const std::uint64_t used = usedBytes(item);
+        // Reserved is not resident: where only a part is in use, both are said.
+        const QString value = used == item.bytes
+                                  ? formatMebibytes(used)
+                                  : tr("%1 of %2").arg(formatMebibytes(used), formatMebibytes(item.bytes));
         segments.push_back({QString::fromUtf8(title.data(), static_cast<qsizetype>(title.size())),
-                            static_cast<double>(item.bytes), formatMebibytes(item.bytes),
-                            QString::fromStdString(item.how), color++});
+                            static_cast<double>(used), value, QString::fromStdString(item.how), color++});
+        expected += static_cast<double>(used);
     }
-    const std::uint64_t planned = plan.total();
-    const std::uint64_t measured = measuredBytes();
-    const double scale = static_cast<double>(std::max(planned, measured)) * 1.04;
-    m_planned->setSegments(std::move(segments));
-    m_planned->setFullScale(scale);
-    m_planned->setMarker(static_cast<double>(measured), tr("measured: %1").arg(formatBytes(measured)));
+    const std::uint64_t program = m_context.host.status().programBytes;
+    segments.push_back(
+        {tr("Program"), static_cast<double>(program), formatMebibytes(program),
+         tr("Resident set of the process before a model was opened: code, libraries, fonts, window"),
+         color++});
+    expected += static_cast<double>(program);
+    const auto measured = static_cast<double>(measuredBytes());
+    const double scale = std::max(expected, measured) * 1.04;
+    m_inUse->setSegments(std::move(segments));
+    m_inUse->setFullScale(scale);
+    m_inUse->setMarker(measured, tr("measured: %1").arg(formatBytes(std::uint64_t(measured))));
     m_measured->setSegments(
-        {{tr("measured, resident"), static_cast<double>(measured), formatMebibytes(measured),
+        {{tr("Measured, resident"), measured, formatMebibytes(std::uint64_t(measured)),
           m_peak > 0 ? tr("Resident set of this process; most so far: %1").arg(formatBytes(m_peak))
                      : tr("Resident set of this process"),
           measuredColor}});
     m_measured->setFullScale(scale);
-    m_note->setText(tr("MiB. Planned blocks and logits become resident only when they are written."));
-    const double difference =
-        planned > 0 ? static_cast<double>(measured) / static_cast<double>(planned) - 1.0 : 0.0;
-    setSummary(tr("plan %1 · measured %2 (%3)")
-                   .arg(formatBytes(planned), formatBytes(measured), signedPercent(difference)));
+    m_note->setText(tr("MiB. At most, by the plan: %1 and the program; blocks and logits become resident "
+                       "when they are written.")
+                        .arg(formatMebibytes(plan.total())));
+    setSummary(tr("plan in use %1 · measured %2 (%3)")
+                   .arg(formatBytes(std::uint64_t(expected)), formatBytes(std::uint64_t(measured)),
+                        signedPercent(measured / expected - 1.0)));
+}
+
+std::uint64_t MemoryPanel::usedBytes(const MemoryItem &item) const
+{
+    const StepRecord *record = m_context.runs.record(m_context.selection.current());
+    switch (item.part) {
+    case MemoryPart::KvCache:
+        return record ? record->kvBytes : 0;
+    case MemoryPart::Trace: {
+        const auto logits = m_context.host.logits();
+        return logits ? logits->memoryBytes() : 0;
+    }
+    default:
+        return item.bytes;
+    }
 }
 
 } // namespace tokenloupe

@@ -12,6 +12,7 @@ class QLabel;
 namespace tokenloupe {
 
 class StackedBar;
+struct MemoryItem;
 
 /// The memory plan, made before anything was allocated, beside what the process really holds.
 class MemoryPanel : public LivePanel
@@ -26,9 +27,11 @@ protected:
 
 private:
     std::uint64_t measuredBytes();
+    /// What of a planned part is in use at the selected step.
+    std::uint64_t usedBytes(const MemoryItem &item) const;
 
     InspectorContext m_context;
-    StackedBar *m_planned = nullptr;
+    StackedBar *m_inUse = nullptr;
     StackedBar *m_measured = nullptr;
     QLabel *m_note = nullptr;
     QElapsedTimer m_sinceRead; ///< of the process's own count

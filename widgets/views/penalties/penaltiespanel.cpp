@@ -35,16 +35,18 @@ public:
             painter->fillRect(option.rect, colors.softAccent);
         if (index.column() == PenaltyModel::TokenColumn && model && model->tokenizer()) {
             const TokenId id(index.data(PenaltyModel::TokenIdRole).toUInt());
-            TokenChip chip{chipText(model->tokenizer()->bytes(id), model->tokenizer()->kind(id)), {},
-                           chosen ? ChipState::Drawn : ChipState::Normal, false};
+            TokenChip chip{chipText(model->tokenizer()->bytes(id), model->tokenizer()->kind(id)),
+                           {},
+                           chosen ? ChipState::Drawn : ChipState::Normal,
+                           false};
             painter->setClipRect(option.rect);
             chip.paint(*painter, {double(option.rect.left()),
                                   option.rect.top() + (option.rect.height() - chip.size().height()) / 2.0});
         } else {
             painter->setFont(theme.font(TextRole::Body));
             painter->setPen(colors.text);
-            drawTabular(*painter, option.rect.adjusted(0, 0, -theme.scaled(4), 0), Qt::AlignRight | Qt::AlignVCenter,
-                        index.data().toString());
+            drawTabular(*painter, option.rect.adjusted(0, 0, -theme.scaled(4), 0),
+                        Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
         }
         painter->restore();
     }
@@ -75,13 +77,15 @@ void PenaltiesPanel::refresh()
     const StageSettings *shown = explanation ? explanation->settings->find(StageKind::Penalties) : now;
     if (!shown || !shown->isActive()) {
         setSummary(tr("off"));
-        setEmptyState(now && now->isActive()
-                          ? tr("Penalties were off at this step.")
-                          : tr("Penalties are off. Set a repeat, presence or frequency penalty in the sampler chain."));
+        setEmptyState(
+            now && now->isActive()
+                ? tr("Penalties were off at this step.")
+                : tr("Penalties are off. Set a repeat, presence or frequency penalty in the sampler chain."));
         return;
     }
     const std::int32_t window = std::get<PenaltiesParams>(shown->params).lastN;
-    setSummary(window < 0 ? tr("whole context") : tr("last %1").arg(counted(std::uint64_t(window), tr("token"), tr("tokens"))));
+    setSummary(window < 0 ? tr("whole context")
+                          : tr("last %1").arg(counted(std::uint64_t(window), tr("token"), tr("tokens"))));
     setEmptyState(m_model->rowCount() == 0 ? tr("No step is selected.") : QString());
     layOutColumns();
 }
@@ -100,7 +104,8 @@ void PenaltiesPanel::layOutColumns()
     const int token = std::max(theme.scaled(80), m_table->viewport()->width() - count - 3 * number);
     m_table->setColumnWidth(PenaltyModel::TokenColumn, token);
     m_table->setColumnWidth(PenaltyModel::CountColumn, count);
-    for (const int column : {PenaltyModel::BeforeColumn, PenaltyModel::AfterColumn, PenaltyModel::ChangeColumn})
+    for (const int column :
+         {PenaltyModel::BeforeColumn, PenaltyModel::AfterColumn, PenaltyModel::ChangeColumn})
         m_table->setColumnWidth(column, number);
 }
 

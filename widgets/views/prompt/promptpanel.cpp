@@ -40,7 +40,8 @@ void PromptPanel::refresh()
 {
     // Before the first token of a reply its prompt is already there.
     const StepRef selected = m_context.selection.current();
-    const RunId run = m_context.selection.isLive() || !selected.isValid() ? m_context.runs.newestRun() : selected.run;
+    const RunId run =
+        m_context.selection.isLive() || !selected.isValid() ? m_context.runs.newestRun() : selected.run;
     const auto &model = m_context.host.status().model;
     m_tokenizer = model ? model->tokenizer : nullptr;
     const Run *found = run.isValid() ? m_context.runs.run(run) : nullptr;
@@ -49,7 +50,8 @@ void PromptPanel::refresh()
         m_shown = 0;
         m_chips->itemsReset();
         setSummary({});
-        setEmptyState(tr("Send a message: the exact prompt that the model gets appears here, token by token."));
+        setEmptyState(
+            tr("Send a message: the exact prompt that the model gets appears here, token by token."));
         return;
     }
     setEmptyState({});
@@ -72,7 +74,8 @@ int PromptPanel::count() const
 TokenChip PromptPanel::chip(int index) const
 {
     const TokenId id = record()->prompt[std::size_t(index)];
-    return {chipText(m_tokenizer->bytes(id), m_tokenizer->kind(id)), QString::number(id.value()), ChipState::Normal, false};
+    return {chipText(m_tokenizer->bytes(id), m_tokenizer->kind(id)), QString::number(id.value()),
+            ChipState::Normal, false};
 }
 
 QString PromptPanel::tooltip(int index) const

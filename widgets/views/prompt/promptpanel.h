@@ -10,7 +10,8 @@ namespace tokenloupe {
 struct RunRecord;
 class Tokenizer;
 
-/// The exact prompt of the selected step's run, as the model got it: every token, control tokens too, with its id.
+/// The exact prompt of the selected step's run, as the model got it: every token, control tokens too, with
+/// its id.
 class PromptPanel : public LivePanel, private ChipProvider
 {
     Q_OBJECT

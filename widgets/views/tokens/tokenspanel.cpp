@@ -25,7 +25,8 @@ TokensPanel::TokensPanel(InspectorContext &context, QWidget *parent)
     m_text->setTabChangesFocus(false);
     m_text->setFixedHeight(theme.scaled(72));
     m_special = new QCheckBox(tr("Read control tokens in the text"), this);
-    m_special->setToolTip(tr("Off: text that looks like a control token is plain text, as in a chat message."));
+    m_special->setToolTip(
+        tr("Off: text that looks like a control token is plain text, as in a chat message."));
     m_chips = new FlowChips(this);
     m_chips->setAccessibleName(tr("Tokens of the text"));
     m_chips->setProvider(this);
@@ -112,7 +113,8 @@ int TokensPanel::count() const
 TokenChip TokensPanel::chip(int index) const
 {
     const TokenId id = m_split.tokens[std::size_t(index)].id;
-    return {chipText(m_tokenizer->bytes(id), m_tokenizer->kind(id)), QString::number(id.value()), ChipState::Normal, false};
+    return {chipText(m_tokenizer->bytes(id), m_tokenizer->kind(id)), QString::number(id.value()),
+            ChipState::Normal, false};
 }
 
 QString TokensPanel::tooltip(int index) const
@@ -138,7 +140,8 @@ void TokensPanel::markInText(int index)
         QTextEdit::ExtraSelection mark;
         mark.cursor = QTextCursor(m_text->document());
         mark.cursor.setPosition(static_cast<int>(chars(range.begin)));
-        mark.cursor.setPosition(static_cast<int>(std::max(chars(range.begin), chars(range.end))), QTextCursor::KeepAnchor);
+        mark.cursor.setPosition(static_cast<int>(std::max(chars(range.begin), chars(range.end))),
+                                QTextCursor::KeepAnchor);
         mark.format.setBackground(Theme::instance().colors().softAccent);
         mark.format.setForeground(Theme::instance().colors().text);
         marks << mark;

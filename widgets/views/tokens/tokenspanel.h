@@ -14,8 +14,9 @@ class QPlainTextEdit;
 
 namespace tokenloupe {
 
-/// A field in which any text is split as one types: chips with ids; hover tells bytes, kind and place. Pointing at a
-/// chip marks its bytes in the text. Splitting runs on a thread of its own, so that a pasted book holds nothing up.
+/// A field in which any text is split as one types: chips with ids; hover tells bytes, kind and place.
+/// Pointing at a chip marks its bytes in the text. Splitting runs on a thread of its own, so that a pasted
+/// book holds nothing up.
 class TokensPanel : public Panel, private ChipProvider
 {
     Q_OBJECT
