@@ -268,11 +268,10 @@ void TestAttention::batchesAndThreadsGiveTheSameBits()
     QVERIFY(cache);
     const Floats expected = sequence.attend(*cpu(1), *cache, sequence.shape.tokens);
     QVERIFY(!expected.empty());
-    for (const std::uint32_t batch : {1U, 3U, 7U, 64U}) {
-        for (const int threads : {1, 2, 3}) {
-            cache->truncate(0);
-            QVERIFY(sequence.attend(*cpu(threads), *cache, batch) == expected);
-        }
+    const std::vector<std::pair<std::uint32_t, int>> ways = {{1, 2}, {3, 3}, {7, 1}, {64, 2}, {64, 3}};
+    for (const auto &[batch, threads] : ways) {
+        cache->truncate(0);
+        QVERIFY(sequence.attend(*cpu(threads), *cache, batch) == expected);
     }
 }
 
