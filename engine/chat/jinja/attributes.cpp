@@ -146,8 +146,7 @@ Value Evaluator::attribute(const Value &object, const TextPtr &name)
     if (auto found = builtinAttribute(*this, object, name))
         return std::move(*found);
     if (const auto *dictionary = object.tryAs<DictionaryPtr>()) {
-        m_meter.work(name->bytes.size());
-        if (const Value *value = (*dictionary)->find(name->bytes))
+        if (const Value *value = (*dictionary)->findName(m_meter, name->bytes))
             return *value;
     }
     return missing(object, name);

@@ -87,9 +87,9 @@ NumberParts realParts(double value, const FieldSpec &spec)
         parts.digits = formattedFloat(size, FloatStyle::General, precision == 0 ? 1 : precision);
         break;
     default:
-        parts.digits = spec.precision < 0
-                           ? formattedFloat(size, FloatStyle::Repr, 0)
-                           : formattedFloat(size, FloatStyle::General, std::max<std::int64_t>(precision, 1));
+        parts.digits =
+            formattedFloat(size, spec.precision < 0 ? FloatStyle::Repr : FloatStyle::GeneralWithPoint,
+                           std::max<std::int64_t>(precision, 1));
         break;
     }
     if (spec.type == 'E' || spec.type == 'F' || spec.type == 'G')
@@ -123,6 +123,27 @@ void appendNumber(Meter &meter, TextBuilder &out, const NumberParts &parts, cons
     appendFilled(meter, out, missing - before, spec);
 }
 
+/// As g, but the exponent comes one digit earlier and a whole number keeps ".0".
+std::string generalWithPoint(double value, std::int64_t precision)
+{
+    const std::string scientific = formattedFloat(value, FloatStyle::Exponent, precision - 1);
+    const std::size_t mark = scientific.find('e');
+    std::int64_t exponent = 0;
+    integerOfText(std::string_view(scientific).substr(mark + 1), 10, exponent);
+    const auto withoutZeros = [](std::string digits) {
+        if (digits.find('.') != std::string::npos)
+            digits.erase(digits.find_last_not_of('0') + 1);
+        if (!digits.empty() && digits.back() == '.')
+            digits.pop_back();
+        return digits;
+    };
+    if (exponent < -4 || exponent >= precision - 1)
+        return withoutZeros(scientific.substr(0, mark)) + scientific.substr(mark);
+    const std::string digits =
+        withoutZeros(formattedFloat(value, FloatStyle::Fixed, precision - 1 - exponent));
+    return digits.find('.') == std::string::npos ? digits + ".0" : digits;
+}
+
 } // namespace
 
 std::string formattedFloat(double value, FloatStyle style, std::int64_t precision)
@@ -132,6 +153,8 @@ std::string formattedFloat(double value, FloatStyle style, std::int64_t precisio
     if (precision > mostPrecision)
         fail("a precision of " + std::to_string(precision) + " exceeds the bound of " +
              std::to_string(mostPrecision));
+    if (style == FloatStyle::GeneralWithPoint)
+        return generalWithPoint(value, precision);
     // The largest double has 309 digits before the point.
     std::string buffer(static_cast<std::size_t>(precision) + 330, '\0');
     const std::chars_format format = style == FloatStyle::Exponent ? std::chars_format::scientific

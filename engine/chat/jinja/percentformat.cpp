@@ -82,7 +82,7 @@ void PercentFormatter::readField()
         if (!dictionary)
             fail("a format with keys needs a dict");
         const std::string key = m_text.bytes.substr(m_at + 1, end - m_at - 1);
-        value = (*dictionary)->find(key);
+        value = (*dictionary)->findName(m_meter, key);
         if (!value)
             fail("there is no '" + key + "' for the format");
         m_named = true;

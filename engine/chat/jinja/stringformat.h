@@ -11,8 +11,9 @@ namespace tokenloupe::jinja {
 
 class Evaluator;
 
-/// A number in decimals: Python's format types e, f, g and % ("fixed" is what %f means).
-enum class FloatStyle { Exponent, Fixed, General, Repr };
+/// Python's format types e, f and g, a precision without a type (as g, but with a digit behind the point),
+/// and neither.
+enum class FloatStyle { Exponent, Fixed, General, GeneralWithPoint, Repr };
 std::string formattedFloat(double value, FloatStyle style, std::int64_t precision);
 
 /// One field of a number or a string as "{:>10,.2f}" and "%10.2f" lay it out.

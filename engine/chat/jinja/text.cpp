@@ -10,6 +10,9 @@ namespace tokenloupe::jinja {
 
 namespace {
 
+/// Going through characters takes longer than copying them.
+constexpr std::size_t decodingWork = 4;
+
 bool isAscii(std::string_view bytes)
 {
     unsigned char all = 0;
@@ -190,7 +193,7 @@ std::size_t byteOffset(Meter &meter, const Text &text, std::size_t index)
         offset += decodeUtf8(text.bytes, offset).length;
         --index;
     }
-    meter.work(offset);
+    meter.work(offset * decodingWork);
     return offset;
 }
 
@@ -198,7 +201,7 @@ std::size_t characterIndex(Meter &meter, const Text &text, std::size_t offset)
 {
     if (text.ascii)
         return offset;
-    meter.work(offset);
+    meter.work(offset * decodingWork);
     std::size_t count = 0;
     for (std::size_t i = 0; i < offset; ++count)
         i += decodeUtf8(text.bytes, i).length;

@@ -151,7 +151,7 @@ TextPtr strip(Meter &meter, const TextPtr &text, Side side, const Text *characte
         while (side != Side::Left && end > begin && inSet(characterBefore(bytes, end)))
             end = characterBefore(bytes, end);
     }
-    meter.work((bytes.size() - (end - begin)) * 4);
+    meter.work((bytes.size() - (end - begin)) * 8);
     if (begin == 0 && end == bytes.size())
         return text;
     return subText(meter, *text, begin, end);

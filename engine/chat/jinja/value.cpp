@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t absent = static_cast<std::size_t>(-1);
 /// Up to here looking through all keys is quicker than a table.
 constexpr std::size_t fewEntries = 8;
+constexpr std::size_t probesPerStep = 8;
 
 std::size_t combine(std::size_t seed, std::size_t hash)
 {
@@ -167,25 +168,35 @@ std::size_t hashOf(Meter &meter, const Value &value)
     return 7;
 }
 
-std::size_t Dictionary::indexOf(Meter &meter, const Value &key, std::size_t hash) const
+template <class Matches>
+std::size_t Dictionary::search(Meter &meter, std::size_t hash, Matches matches) const
 {
-    const auto matches = [&](std::size_t index) {
-        meter.step(); // whoever makes keys collide pays for it
-        return m_hashes[index] == hash && areEqual(meter, m_entries[index].first, key);
+    std::size_t probes = 0;
+    std::size_t found = absent;
+    const auto isAt = [&](std::size_t index) {
+        ++probes;
+        return m_hashes[index] == hash && matches(m_entries[index].first);
     };
     if (m_table.empty()) {
-        for (std::size_t i = 0; i < m_entries.size(); ++i) {
-            if (matches(i))
-                return i;
+        for (std::size_t i = 0; i < m_entries.size() && found == absent; ++i) {
+            if (isAt(i))
+                found = i;
         }
-        return absent;
+    } else {
+        const std::size_t mask = m_table.size() - 1;
+        for (std::size_t slot = hash & mask; m_table[slot] != 0 && found == absent;
+             slot = (slot + 1) & mask) {
+            if (isAt(m_table[slot] - 1))
+                found = m_table[slot] - 1;
+        }
     }
-    const std::size_t mask = m_table.size() - 1;
-    for (std::size_t slot = hash & mask; m_table[slot] != 0; slot = (slot + 1) & mask) {
-        if (matches(m_table[slot] - 1))
-            return m_table[slot] - 1;
-    }
-    return absent;
+    meter.step(probes / probesPerStep); // whoever makes keys collide pays for it
+    return found;
+}
+
+std::size_t Dictionary::indexOf(Meter &meter, const Value &key, std::size_t hash) const
+{
+    return search(meter, hash, [&](const Value &other) { return areEqual(meter, other, key); });
 }
 
 const Value *Dictionary::find(Meter &meter, const Value &key) const
@@ -194,26 +205,14 @@ const Value *Dictionary::find(Meter &meter, const Value &key) const
     return index == absent ? nullptr : &m_entries[index].second;
 }
 
-const Value *Dictionary::find(std::string_view key) const
+const Value *Dictionary::findName(Meter &meter, std::string_view key) const
 {
-    const std::size_t hash = std::hash<std::string_view>()(key);
-    const auto matches = [&](std::size_t index) {
-        return m_hashes[index] == hash && m_entries[index].first.isText() &&
-               m_entries[index].first.text().bytes == key;
-    };
-    if (m_table.empty()) {
-        for (std::size_t i = 0; i < m_entries.size(); ++i) {
-            if (matches(i))
-                return &m_entries[i].second;
-        }
-        return nullptr;
-    }
-    const std::size_t mask = m_table.size() - 1;
-    for (std::size_t slot = hash & mask; m_table[slot] != 0; slot = (slot + 1) & mask) {
-        if (matches(m_table[slot] - 1))
-            return &m_entries[m_table[slot] - 1].second;
-    }
-    return nullptr;
+    meter.work(key.size());
+    const std::size_t index = search(meter, std::hash<std::string_view>()(key), [&](const Value &other) {
+        meter.step();
+        return other.isText() && other.text().bytes == key;
+    });
+    return index == absent ? nullptr : &m_entries[index].second;
 }
 
 void Dictionary::insert(Meter &meter, Value key, Value value)

@@ -102,12 +102,14 @@ public:
     std::size_t size() const { return m_entries.size(); }
     /// Null when absent. Fails for keys that cannot be hashed.
     const Value *find(Meter &meter, const Value &key) const;
-    const Value *find(std::string_view key) const;
+    const Value *findName(Meter &meter, std::string_view key) const;
     /// Replaces the value of an equal key. Only before the dictionary becomes a value.
     void insert(Meter &meter, Value key, Value value);
     std::uint32_t depth() const { return m_depth; }
 
 private:
+    template <class Matches>
+    std::size_t search(Meter &meter, std::size_t hash, Matches matches) const;
     std::size_t indexOf(Meter &meter, const Value &key, std::size_t hash) const;
     void growTable();
 
