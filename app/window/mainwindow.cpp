@@ -65,6 +65,7 @@ PanelDock *MainWindow::addPanel(const char *name, Panel *panel)
     // of them.
     dock->hide();
     m_docks[dock->objectName()] = dock;
+    connect(panel, &Panel::emptyActionTriggered, this, &MainWindow::chooseModel);
     return dock;
 }
 
@@ -74,7 +75,6 @@ void MainWindow::createPanels()
     addPanel("penalties", new PenaltiesPanel(m_context));
     m_chat = new ChatPanel(m_context);
     addPanel("chat", m_chat);
-    connect(m_chat, &Panel::emptyActionTriggered, this, &MainWindow::chooseModel);
     addPanel("prompt", new PromptPanel(m_context));
     addPanel("distribution", new DistributionPanel(m_context));
     addPanel("vocabulary", new VocabularyPanel(m_context));

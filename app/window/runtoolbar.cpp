@@ -11,6 +11,7 @@
 #include <QAction>
 #include <QLabel>
 #include <QMenu>
+#include <QResizeEvent>
 #include <QToolButton>
 
 namespace tokenloupe {
@@ -62,11 +63,8 @@ RunToolBar::RunToolBar(InspectorContext &context, const Actions &actions, QMenu 
     m_device = addMenuButton(deviceMenu, tr("Device"));
     space(gap * 2);
     m_run = addActionButton(actions.run);
-    space(gap / 2);
     m_pause = addActionButton(actions.pause);
-    space(gap / 2);
     addActionButton(actions.step);
-    space(gap / 2);
     addActionButton(actions.stop);
     space(gap);
     m_position = new QLabel(this);
@@ -112,6 +110,16 @@ QToolButton *RunToolBar::addMenuButton(QMenu *menu, const QString &accessibleNam
     return button;
 }
 
+void RunToolBar::resizeEvent(QResizeEvent *event)
+{
+    QToolBar::resizeEvent(event);
+    const bool isNarrow = event->size().width() < Theme::instance().scaled(1400);
+    if (isNarrow != m_isNarrow) {
+        m_isNarrow = isNarrow;
+        refreshStatus();
+    }
+}
+
 void RunToolBar::refreshStatus()
 {
     const EngineStatus &status = m_context.host.status();
@@ -120,8 +128,10 @@ void RunToolBar::refreshStatus()
         QString name = modelTitle(model);
         if (name.size() > 32)
             name = QString(name.left(31) + QStringLiteral("…"));
-        m_model->setText(QString(name + QStringLiteral("  ") + QString::fromStdString(model.mainType()) +
-                                 QStringLiteral(" · ") + formatBytes(model.weightsBytes())));
+        QString type = QString::fromStdString(model.mainType());
+        if (!m_isNarrow)
+            type += QString(QStringLiteral(" · ") + formatBytes(model.weightsBytes()));
+        m_model->setText(QString(name + QStringLiteral("  ") + type));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
         m_device->setText(QString(status.device + QStringLiteral(" · ") +
                                   counted(status.threads, tr("thread"), tr("threads"))));
@@ -162,7 +172,9 @@ void RunToolBar::refreshPosition()
     const Run *run = m_context.runs.run(selected.run);
     QString text;
     if (run && selected.isValid())
-        text = tr("step %1 of %2").arg(formatStep(selected.step)).arg(run->steps.size());
+        text = (m_isNarrow ? tr("%1 of %2") : tr("step %1 of %2"))
+                   .arg(formatStep(selected.step))
+                   .arg(run->steps.size());
     if (!state.isEmpty())
         text += text.isEmpty() ? state : QString(QStringLiteral(" · ") + state);
     m_position->setText(text);
@@ -187,11 +199,16 @@ void RunToolBar::refreshMetrics()
         run->start.tokenizeMs + run->start.prefillMs +
         (run->steps.empty() ? 0.0 : run->steps.front().sampleMs + run->steps.front().otherMs);
     text += bold(formatMilliseconds(first));
-    text += QStringLiteral("&nbsp;&nbsp; ") + label(tr("decode"));
+    text += QStringLiteral("&nbsp;&nbsp; ");
+    if (!m_isNarrow)
+        text += label(tr("decode"));
     const double rate = decodeRate(*run);
     text += bold(rate > 0.0 ? formatRate(rate, tr("tok/s")) : QStringLiteral("–"));
     const std::uint64_t used = run->start.prompt.size() + run->steps.size();
-    text += QStringLiteral("&nbsp;&nbsp; ") + label(tr("context")) + bold(formatCount(used)) +
+    text += QStringLiteral("&nbsp;&nbsp; ");
+    if (!m_isNarrow)
+        text += label(tr("context"));
+    text += bold(formatCount(used)) +
             label(QString(QStringLiteral(" / ") + formatCount(status.session.contextTokens)));
     m_metrics->setText(text);
 }

@@ -25,6 +25,9 @@ public:
     RunToolBar(InspectorContext &context, const Actions &actions, QMenu *modelMenu, QMenu *deviceMenu,
                QWidget *parent = nullptr);
 
+protected:
+    void resizeEvent(QResizeEvent *event) override; ///< labels give way to numbers where there is no room
+
 private:
     QToolButton *addActionButton(QAction *action);
     QToolButton *addMenuButton(QMenu *menu, const QString &accessibleName);
@@ -39,6 +42,7 @@ private:
     QToolButton *m_pause = nullptr;
     QLabel *m_position = nullptr;
     QLabel *m_metrics = nullptr;
+    bool m_isNarrow = false;
 };
 
 } // namespace tokenloupe

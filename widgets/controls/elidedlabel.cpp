@@ -10,6 +10,12 @@
 
 namespace tokenloupe {
 
+namespace {
+
+const QString separator = QStringLiteral(" · ");
+
+} // namespace
+
 ElidedLabel::ElidedLabel(QWidget *parent)
     : QLabel(parent)
 {
@@ -23,6 +29,12 @@ QString ElidedLabel::shownText() const
     const int room = contentsRect().width();
     if (std::ceil(tabularWidth(font(), all)) <= room)
         return all;
+    const QStringList parts = all.split(separator);
+    for (qsizetype kept = parts.size() - 1; kept > 0; --kept) {
+        const QString shorter = QStringList(parts.first(kept)).join(separator);
+        if (std::ceil(tabularWidth(font(), shorter)) <= room)
+            return shorter;
+    }
     qsizetype low = 0;
     qsizetype high = all.size();
     while (low < high) {

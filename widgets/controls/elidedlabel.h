@@ -5,8 +5,9 @@
 
 namespace tokenloupe {
 
-/// One line of plain text that is cut with "…" where there is no room; the whole text is in the tooltip then.
-/// Digits are equally wide, so that a number that changes does not move its neighbours.
+/// One line of plain text. Where there is no room for all of it, parts that are joined by " · " are left out
+/// from the end; a single part is cut with "…". The whole text is in the tooltip then. Digits are equally
+/// wide, so that a number that changes does not move its neighbours.
 class ElidedLabel : public QLabel
 {
     Q_OBJECT

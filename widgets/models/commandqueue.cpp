@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/models/commandqueue.h"
 
+#include <algorithm>
+
 namespace tokenloupe {
 
 std::deque<EngineCommand> CommandQueue::takeWaiting(const std::function<bool(CommandTag)> &which)
@@ -50,14 +52,14 @@ std::optional<EngineCommand> CommandQueue::next(Wait wait)
     return command;
 }
 
-void CommandQueue::cancelWork()
+void CommandQueue::cancel(std::initializer_list<CommandTag> tags)
 {
+    const auto isMeant = [tags](CommandTag tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
     std::deque<EngineCommand> cancelled;
     {
         const std::lock_guard lock(m_mutex);
-        cancelled =
-            takeWaiting([](CommandTag tag) { return tag == CommandTag::Model || tag == CommandTag::Reply; });
-        if (m_workingTag)
+        cancelled = takeWaiting(isMeant);
+        if (m_workingTag && isMeant(*m_workingTag))
             m_working.request_stop();
     }
     tellDropped(cancelled);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -33,8 +34,8 @@ public:
     /// close().
     enum class Wait : bool { No, Yes };
     std::optional<EngineCommand> next(Wait wait);
-    /// Tells the command that is being worked on to stop, and drops waiting ones of these tags.
-    void cancelWork();
+    /// Drops waiting commands of these tags, and tells the one that is being worked on to stop if it is among them.
+    void cancel(std::initializer_list<CommandTag> tags);
     void finished(); ///< the worker is done with the command that next() gave
     void close();    ///< wakes the worker for good; stops what it works on
     bool isClosed() const;

@@ -74,7 +74,7 @@ void EngineHost::Worker::closeModel()
 
 void EngineHost::Worker::cancelWork()
 {
-    m_queue.cancelWork();
+    m_queue.cancel({CommandTag::Model, CommandTag::Reply});
 }
 
 void EngineHost::Worker::reply(const ReplyRequest &request)
@@ -126,7 +126,8 @@ void EngineHost::Worker::stop()
 {
     m_endWanted = true;
     m_wantedSteps = 0;
-    m_queue.cancelWork();
+    // Not a model that is being opened: a new chat, which begins with a stop, is no reason to give it up.
+    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force});
     post(CommandTag::Control, [this](const std::stop_token &) {
         m_endWanted = false;
         if (m_state == EngineState::Running || m_state == EngineState::Paused)

@@ -74,7 +74,10 @@ ChatPanel::ChatPanel(InspectorContext &context, QWidget *parent)
     connect(&context.host, &EngineHost::statusChanged, this, &ChatPanel::refresh);
     connect(&context.conversation, &Conversation::entryAppended, this, &ChatPanel::refresh);
     connect(&context.conversation, &Conversation::entriesRemoved, this, &ChatPanel::refresh);
-    connect(&context.conversation, &Conversation::reset, this, &ChatPanel::refresh);
+    connect(&context.conversation, &Conversation::reset, this, [this] {
+        endEdit(); // there is no message any more that it could replace
+        refresh();
+    });
     m_poll.setInterval(50);
     connect(&m_poll, &QTimer::timeout, this, &ChatPanel::refreshProgress);
     refresh();

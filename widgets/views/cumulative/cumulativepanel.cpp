@@ -78,9 +78,9 @@ void CumulativePanel::showExplanation(const StepExplanation &explanation)
     if (explanation.chosen.isValid() && explanation.chosen != explanation.draw.token)
         label = tr("%1 (taken: %2)").arg(label, tokenLabel(m_context.host.status(), explanation.chosen));
     m_plot->setDraw(explanation.draw.u, index, tr("draw u = %1").arg(explanation.draw.u, 0, 'f', 4), label);
-    setSummary(tr("step %1 · entropy %2 bits")
-                   .arg(formatCount(std::uint64_t(explanation.ref.step.value()) + 1),
-                        QString::number(explanation.rawEntropyBits, 'f', 2)));
+    setSummary(
+        tr("entropy %1 bits · step %2")
+            .arg(QString::number(explanation.rawEntropyBits, 'f', 2), formatStep(explanation.ref.step)));
 }
 
 } // namespace tokenloupe

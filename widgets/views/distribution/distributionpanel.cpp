@@ -72,8 +72,10 @@ void DistributionPanel::refresh()
 bool DistributionPanel::canTake() const
 {
     const EngineStatus &status = m_context.host.status();
+    // What is shown may still be of the step that was selected before.
     return status.state == EngineState::Paused && m_context.selection.current().run == status.run &&
-           m_context.runs.record(m_context.selection.current());
+           m_context.runs.record(m_context.selection.current()) && m_model->explanation() &&
+           m_model->explanation()->ref == m_context.selection.current();
 }
 
 void DistributionPanel::refreshCursor()

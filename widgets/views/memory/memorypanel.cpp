@@ -108,11 +108,10 @@ void MemoryPanel::refresh()
                      : tr("Resident set of this process"),
           measuredColor}});
     m_measured->setFullScale(scale);
-    m_note->setText(tr("MiB. At most, by the plan: %1 and the program; blocks and logits become resident "
-                       "when they are written.")
-                        .arg(formatMebibytes(plan.total())));
-    setSummary(tr("plan in use %1 · measured %2 (%3)")
-                   .arg(formatBytes(std::uint64_t(expected)), formatBytes(std::uint64_t(measured)),
+    m_note->setText(tr("MiB. At most, by the plan: %1 and the program.").arg(formatMebibytes(plan.total())));
+    m_note->setToolTip(tr("Blocks and logits become resident only when they are written."));
+    setSummary(tr("measured %1 MiB · plan in use %2 (%3)")
+                   .arg(formatMebibytes(std::uint64_t(measured)), formatMebibytes(std::uint64_t(expected)),
                         signedPercent(measured / expected - 1.0)));
 }
 
