@@ -92,7 +92,7 @@ ExitStatus runProgram(int argc, char *argv[])
         app.parse(arguments);
     } catch (const CLI::CallForHelp &) {
         const auto chosen = app.get_subcommands();
-        terminal.text(chosen.empty() ? app.help() : chosen.front()->help());
+        terminal.text(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()));
         return terminal.end();
     } catch (const CLI::CallForVersion &version) {
         terminal.text(std::string(version.what()) + "\n");

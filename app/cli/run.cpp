@@ -142,6 +142,16 @@ ExitStatus runRun(CommandSet &set, const RunOptions &options)
     return *reason == EndReason::Cancelled ? ExitStatus::Cancelled : ExitStatus::Done;
 }
 
+/// The parser would take "-1" for a huge unsigned number.
+CLI::Validator notNegative()
+{
+    return CLI::Validator(
+        [](const std::string &text) {
+            return text.empty() || text[0] != '-' ? std::string() : "0 or more is expected, not " + text;
+        },
+        "");
+}
+
 } // namespace
 
 void addRun(CommandSet &set)
@@ -155,10 +165,13 @@ void addRun(CommandSet &set)
     command->add_option("--ids", options->ids, "Token ids, taken as they are: 1,2,3");
     command->add_option("--chat", options->chat,
                         "JSON list of {\"role\", \"content\"} for the model's chat template");
-    command->add_option("-n,--predict", options->predict,
-                        "Most tokens to draw; default: until the turn or the context ends");
-    command->add_option("-s,--seed", options->seed,
-                        "Seed of the draws; default: a random one, which is printed");
+    command
+        ->add_option("-n,--predict", options->predict,
+                     "Most tokens to draw; default: until the turn or the context ends")
+        ->check(notNegative());
+    command
+        ->add_option("-s,--seed", options->seed, "Seed of the draws; default: a random one, which is printed")
+        ->check(notNegative());
     command->add_option("--top", options->top, "Tell of the K most likely tokens of every step");
     command->add_flag("--stages", options->stages, "Tell what each stage of the sampler chain did");
     command->add_flag("--ignore-eos", options->ignoreEos, "Go on after the model ends its turn");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/commandset.h"
 #include "app/cli/inputs.h"
-#include "app/cli/samplecase.h"
 #include "app/cli/table.h"
+#include "engine/sampling/samplecases.h"
 
 namespace tokenloupe::cli {
 
@@ -18,6 +18,16 @@ std::string textOf(const Json &value)
 {
     return value.is_string() ? value.get<std::string>()
                              : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// All keys, in their order; nothing in them where the case could not be run.
+Json inOrder(const Json &answer)
+{
+    Json result{{"id", nullptr},           {"kept", Json::array()},  {"probs", Json::object()},
+                {"logits", Json::array()}, {"argmax", nullptr},      {"mu", nullptr},
+                {"error", nullptr},        {"stages", Json::array()}};
+    result.update(answer);
+    return result;
 }
 
 std::string resultsText(const Json &results)
@@ -49,17 +59,15 @@ ExitStatus runSample(CommandSet &set, const SampleOptions &options)
     const auto file = readJsonFile(options.cases);
     if (!file)
         return set.terminal.fail(file.error());
-    const Json *cases = &*file;
-    if (file->is_object() && file->contains("cases"))
-        cases = &(*file)["cases"];
-    if (!cases->is_array())
-        return set.terminal.fail(options.cases + ": {\"cases\": […]} or a list of cases is expected");
+    // A bare list of cases will do too.
+    const nlohmann::json document = file->is_array() ? Json{{"cases", *file}} : *file;
+    const auto answered = runSampleCases(document);
+    if (!answered)
+        return set.terminal.fail(Error{answered.error().code, options.cases, answered.error().text()});
     Json results = Json::array();
-    for (const Json &one : *cases) {
-        if (set.interrupt.happened())
-            return set.terminal.fail(Error{ErrorCode::Cancelled, "sample", "cancelled"});
-        results.push_back(runSampleCase(one));
-    }
+    const Json answers = (*answered)["results"];
+    for (const Json &answer : answers)
+        results.push_back(inOrder(answer));
     if (options.format == Format::JsonLines)
         set.terminal.json({{"results", std::move(results)}});
     else
