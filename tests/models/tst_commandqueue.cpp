@@ -68,12 +68,24 @@ private Q_SLOTS:
         auto working = queue.next(CommandQueue::Wait::No);
         queue.post(command(CommandTag::Model, 2, &dropped));
         queue.post(command(CommandTag::Sampler, 3, &dropped));
-        queue.cancelWork();
+        queue.cancel({CommandTag::Model, CommandTag::Reply});
         QVERIFY(working->stop.stop_requested());
         QCOMPARE(dropped, 1);
         queue.finished();
         workAll(queue);
         QCOMPARE(m_done, std::vector{3});
+    }
+
+    void cancelLeavesOtherTagsAlone()
+    {
+        CommandQueue queue;
+        int dropped = 0;
+        queue.post(command(CommandTag::Model, 1));
+        auto working = queue.next(CommandQueue::Wait::No);
+        queue.post(command(CommandTag::Reply, 2, &dropped));
+        queue.cancel({CommandTag::Reply, CommandTag::Control});
+        QVERIFY(!working->stop.stop_requested());
+        QCOMPARE(dropped, 1);
     }
 
     void closeWakesAWaitingThread()
