@@ -45,7 +45,10 @@ TokensPanel::TokensPanel(InspectorContext &context, QWidget *parent)
         else
             error = QString::fromStdString(tokens.error().text());
         QMetaObject::invokeMethod(
-            this, [this, generation = job.generation, split, error] { deliver(generation, split, error); },
+            this,
+            [this, generation = job.generation, tokenizer = job.tokenizer, split, error] {
+                deliver(generation, tokenizer, split, error);
+            },
             Qt::QueuedConnection);
     });
     connect(m_text, &QPlainTextEdit::textChanged, this, &TokensPanel::splitNow);
@@ -77,18 +80,20 @@ void TokensPanel::splitNow()
     ++m_generation;
     const auto &model = m_context.host.status().model;
     if (!model) {
-        deliver(m_generation, {}, {});
+        deliver(m_generation, nullptr, {}, {});
         return;
     }
-    m_tokenizer = model->tokenizer;
     m_worker->post({m_generation, m_text->toPlainText().toStdString(),
                     m_special->isChecked() ? SpecialTokens::Parse : SpecialTokens::AsText, model->tokenizer});
 }
 
-void TokensPanel::deliver(std::uint64_t generation, PromptTokens split, const QString &error)
+void TokensPanel::deliver(std::uint64_t generation, const std::shared_ptr<const Tokenizer> &tokenizer,
+                          PromptTokens split, const QString &error)
 {
     if (generation != m_generation)
         return; // typed on meanwhile
+    // Only now: chips of the old split are still drawn with the tokenizer that made them.
+    m_tokenizer = tokenizer;
     m_split = std::move(split);
     m_chips->itemsReset();
     m_text->setExtraSelections({});

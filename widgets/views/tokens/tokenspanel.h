@@ -44,7 +44,8 @@ private:
     QString tooltip(int index) const override;
     QString copyText(int first, int last) const override;
     void splitNow();
-    void deliver(std::uint64_t generation, PromptTokens split, const QString &error);
+    void deliver(std::uint64_t generation, const std::shared_ptr<const Tokenizer> &tokenizer,
+                 PromptTokens split, const QString &error);
     void markInText(int index);
     void modelChanged();
 
