@@ -158,9 +158,24 @@ void Workspaces::arrange(Workspace workspace)
         tab("chat", {"prompt"});
         break;
     }
+    keepPlaces();
     m_isRoomy = isRoomy;
     m_isBuiltIn = true;
     applySizes();
+}
+
+void Workspaces::keepPlaces()
+{
+    for (const auto &[name, widget] : m_docks) {
+        if (m_window.dockWidgetArea(widget) != Qt::NoDockWidgetArea)
+            continue;
+        if (widget == dock("timeline"))
+            m_window.addDockWidget(Qt::BottomDockWidgetArea, widget);
+        else
+            m_window.tabifyDockWidget(dock("chat"), widget);
+        widget->hide();
+    }
+    dock("chat")->raise();
 }
 
 void Workspaces::applySizes()

@@ -45,7 +45,10 @@ protected:
 private:
     void settle();                     ///< remembers where the docks are, once nothing moves any more
     void arrange(Workspace workspace); ///< the built-in arrangement
-    void applySizes();                 ///< of the built-in arrangement
+    /// Docks that the arrangement does without get a place too, hidden: the View menu shows them there, not
+    /// loose over the others.
+    void keepPlaces();
+    void applySizes(); ///< of the built-in arrangement
     void resize(std::initializer_list<const char *> names, const QList<int> &sizes,
                 Qt::Orientation direction);
     void atBottom(const char *name);
