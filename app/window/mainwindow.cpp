@@ -99,7 +99,10 @@ void MainWindow::createToolBars()
     m_messageRow->setContextMenuPolicy(Qt::PreventContextMenu);
     m_messageRow->toggleViewAction()->setVisible(false);
     m_message = new MessageBar(m_messageRow);
-    m_messageRow->addWidget(m_message);
+    // Inside a tool bar the action decides whether its widget is seen.
+    QAction *entry = m_messageRow->addWidget(m_message);
+    entry->setVisible(true);
+    m_message->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     addToolBar(Qt::TopToolBarArea, m_messageRow);
     m_messageRow->hide();
     connect(m_message, &MessageBar::closed, m_messageRow, &QWidget::hide);
@@ -180,8 +183,8 @@ void MainWindow::connectEngine()
 
 void MainWindow::showMessage(const Message &message)
 {
-    m_message->showMessage(message);
     m_messageRow->show();
+    m_message->showMessage(message);
 }
 
 void MainWindow::openModel(const QString &path)

@@ -75,7 +75,10 @@ MessageBar::MessageBar(QWidget *parent)
     for (QWidget *button : {static_cast<QWidget *>(m_detailsButton), static_cast<QWidget *>(m_actionButton),
                             static_cast<QWidget *>(m_closeButton)})
         outer->addWidget(button, 0, Qt::AlignTop);
-    connect(m_detailsButton, &QPushButton::toggled, m_details, &QLabel::setVisible);
+    connect(m_detailsButton, &QPushButton::toggled, this, [this](bool shown) {
+        m_details->setVisible(shown);
+        fitHeight();
+    });
     connect(m_actionButton, &QPushButton::clicked, this, &MessageBar::actionTriggered);
     connect(m_closeButton, &QToolButton::clicked, this, &MessageBar::closeBar);
     connect(&Theme::instance(), &Theme::changed, this, &MessageBar::refreshIcon);
@@ -88,7 +91,7 @@ void MessageBar::showMessage(const Message &message)
     m_what->setText(message.what);
     QString second = message.why;
     if (!message.advice.isEmpty())
-        second += (second.isEmpty() ? QString() : QStringLiteral(" ")) + message.advice;
+        second += (second.isEmpty() ? QString() : QStringLiteral(". ")) + message.advice;
     m_why->setText(second);
     m_why->setVisible(!second.isEmpty());
     m_details->setText(message.details);
@@ -101,8 +104,25 @@ void MessageBar::showMessage(const Message &message)
     setAccessibleDescription(second);
     refreshIcon();
     show();
+    fitHeight();
     QAccessibleEvent alert(this, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
+}
+
+void MessageBar::fitHeight()
+{
+    layout()->activate();
+    const int height = layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width())
+                                                     : layout()->totalSizeHint().height();
+    if (height > 0 && height != this->height())
+        setFixedHeight(height);
+}
+
+void MessageBar::resizeEvent(QResizeEvent *event)
+{
+    QWidget::resizeEvent(event);
+    if (event->size().width() != event->oldSize().width())
+        fitHeight();
 }
 
 void MessageBar::refreshIcon()

@@ -41,9 +41,11 @@ Q_SIGNALS:
 protected:
     void paintEvent(QPaintEvent *event) override;
     void keyPressEvent(QKeyEvent *event) override; ///< Escape closes
+    void resizeEvent(QResizeEvent *event) override;
 
 private:
     void refreshIcon();
+    void fitHeight(); ///< as high as its texts at the present width, wherever it lies
     void closeBar();
 
     Message m_message;

@@ -54,7 +54,9 @@ std::optional<EngineCommand> CommandQueue::next(Wait wait)
 
 void CommandQueue::cancel(std::initializer_list<CommandTag> tags)
 {
-    const auto isMeant = [tags](CommandTag tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
+    const auto isMeant = [tags](CommandTag tag) {
+        return std::find(tags.begin(), tags.end(), tag) != tags.end();
+    };
     std::deque<EngineCommand> cancelled;
     {
         const std::lock_guard lock(m_mutex);

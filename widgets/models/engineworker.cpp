@@ -173,8 +173,6 @@ void EngineHost::Worker::beginWork(EngineState state)
 void EngineHost::Worker::loadNow(const std::filesystem::path &path, const SessionSettings &settings,
                                  const std::stop_token &stop)
 {
-    if (m_state == EngineState::Running || m_state == EngineState::Paused)
-        endRun(EndReason::Cancelled);
     if (m_programBytes == 0)
         m_programBytes = processMemory().residentBytes;
     const EngineState before = m_state;
@@ -191,6 +189,9 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
     auto session = Session::create(*loaded, settings, &m_progress, stop);
     if (!session)
         return fail(session.error());
+    // Only now: a file that could not be opened leaves the reply where it was.
+    if (before == EngineState::Running || before == EngineState::Paused)
+        endRun(EndReason::Cancelled);
     m_session = std::move(*session);
     m_hasRun = false;
     m_turnEnded = false;
