@@ -227,6 +227,10 @@ private Q_SLOTS:
         QVERIFY(other.offset >= last.offset + last.bytes);
         const auto again = *file.write(rowFor(0, 4, 10));
         QCOMPARE(again.offset, small.offset);
+        const auto next =
+            *file.write(rowFor(0, 6, 10)); // the free place was taken: not into it a second time
+        QVERIFY(next.offset != again.offset && next.offset != last.offset);
+        file.release(next);
         std::vector<float> row(20);
         QVERIFY(file.read(large, row));
         QVERIFY(std::memcmp(row.data(), rowFor(0, 1, 20).data(), large.bytes) == 0);
