@@ -87,6 +87,7 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedMod
     memory.keyType = state->settings.keyType;
     memory.valueType = state->settings.valueType;
     memory.traceBudgetBytes = state->settings.logitBudgetBytes;
+    memory.threads = static_cast<decltype(memory.threads)>(state->settings.threads);
     auto plan = planMemory(config, state->model->model->weightsBytes(), memory);
     if (!plan)
         return tl::unexpected(plan.error());
