@@ -119,8 +119,10 @@ void BraceFormatter::appendOneField(TextBuilder &out, const Text &text, std::siz
         TextBuilder converted(m_meter);
         if (conversion == 's')
             appendText(m_meter, converted, value);
-        else
+        else if (conversion == 'r')
             appendRepr(m_meter, converted, value);
+        else
+            appendAsciiRepr(m_meter, converted, value);
         value = converted.finish();
         at += 2;
     }

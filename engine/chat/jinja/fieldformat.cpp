@@ -14,8 +14,6 @@ namespace tokenloupe::jinja {
 
 namespace {
 
-constexpr std::int64_t mostPrecision = 1000;
-
 std::string digitsOf(std::uint64_t value, int base)
 {
     char buffer[72];
@@ -23,13 +21,22 @@ std::string digitsOf(std::uint64_t value, int base)
     return std::string(buffer, result.ptr);
 }
 
-/// Separators every three digits (four for other bases than ten) of the whole part.
-std::string grouped(const std::string &digits, char separator, std::size_t size)
+/// Separators every `size` digits of the whole part, which is brought to `least` characters with zeros.
+std::string grouped(std::string digits, char separator, std::size_t size, std::size_t least)
 {
-    const std::size_t whole = std::min(digits.find_first_not_of("0123456789abcdefABCDEF"), digits.size());
+    // An exponent of a decimal number is none of its digits.
+    const std::string_view all = size == 3 ? "0123456789" : "0123456789abcdefABCDEF";
+    const std::size_t whole = std::min(digits.find_first_not_of(all), digits.size());
+    if (whole == 0) // inf and nan
+        return digits;
+    const std::size_t rest = digits.size() - whole;
+    std::size_t wanted = whole;
+    while (wanted + (wanted - 1) / size + rest < least)
+        ++wanted;
+    digits.insert(0, wanted - whole, '0');
     std::string out;
     for (std::size_t i = 0; i < digits.size(); ++i) {
-        if (i > 0 && i < whole && (whole - i) % size == 0)
+        if (i > 0 && i < wanted && (wanted - i) % size == 0)
             out += separator;
         out += digits[i];
     }
@@ -40,6 +47,17 @@ struct NumberParts
 {
     std::string sign, prefix, digits;
 };
+
+void group(NumberParts &parts, const FieldSpec &spec, std::size_t size)
+{
+    if (!spec.grouping)
+        return;
+    const bool zeros = spec.fill == "0" && spec.align == FieldSpec::Align::AfterSign;
+    const std::size_t front = parts.sign.size() + parts.prefix.size();
+    const auto width = static_cast<std::size_t>(std::max<std::int64_t>(spec.width, 0));
+    parts.digits =
+        grouped(std::move(parts.digits), spec.grouping, size, zeros && width > front ? width - front : 0);
+}
 
 NumberParts integerParts(std::int64_t value, const FieldSpec &spec)
 {
@@ -56,8 +74,9 @@ NumberParts integerParts(std::int64_t value, const FieldSpec &spec)
                        [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; });
     if (spec.alternate && base != 10)
         parts.prefix = std::string("0") + spec.type;
-    if (spec.grouping)
-        parts.digits = grouped(parts.digits, spec.grouping, base == 10 ? 3 : 4);
+    if (spec.digits > static_cast<std::int64_t>(parts.digits.size()))
+        parts.digits.insert(0, static_cast<std::size_t>(spec.digits) - parts.digits.size(), '0');
+    group(parts, spec, base == 10 ? 3 : 4);
     return parts;
 }
 
@@ -69,34 +88,37 @@ NumberParts realParts(double value, const FieldSpec &spec)
                                                            : std::string(1, spec.sign);
     const double size = std::fabs(value);
     const std::int64_t precision = spec.precision < 0 ? 6 : spec.precision;
+    const Zeros zeros = spec.alternate ? Zeros::Keep : Zeros::Strip;
     switch (spec.type) {
     case 'e':
     case 'E':
-        parts.digits = formattedFloat(size, FloatStyle::Exponent, precision);
+        parts.digits = formattedFloat(size, FloatStyle::Exponent, precision, zeros);
         break;
     case 'f':
     case 'F':
-        parts.digits = formattedFloat(size, FloatStyle::Fixed, precision);
+        parts.digits = formattedFloat(size, FloatStyle::Fixed, precision, zeros);
         break;
     case '%':
-        parts.digits = formattedFloat(size * 100, FloatStyle::Fixed, precision) + "%";
+        parts.digits = formattedFloat(size * 100, FloatStyle::Fixed, precision, zeros) + "%";
         break;
     case 'g':
     case 'G':
     case 'n':
-        parts.digits = formattedFloat(size, FloatStyle::General, precision == 0 ? 1 : precision);
+        parts.digits = formattedFloat(size, FloatStyle::General, std::max<std::int64_t>(precision, 1), zeros);
         break;
     default:
         parts.digits =
             formattedFloat(size, spec.precision < 0 ? FloatStyle::Repr : FloatStyle::GeneralWithPoint,
-                           std::max<std::int64_t>(precision, 1));
+                           std::max<std::int64_t>(precision, 1), zeros);
         break;
     }
+    if (spec.positiveZero && parts.sign == "-" &&
+        parts.digits.find_first_of("123456789") == std::string::npos)
+        parts.sign = spec.sign == '-' ? "" : std::string(1, spec.sign);
     if (spec.type == 'E' || spec.type == 'F' || spec.type == 'G')
         std::transform(parts.digits.begin(), parts.digits.end(), parts.digits.begin(),
                        [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-    if (spec.grouping)
-        parts.digits = grouped(parts.digits, spec.grouping, 3);
+    group(parts, spec, 3);
     return parts;
 }
 
@@ -123,53 +145,18 @@ void appendNumber(Meter &meter, TextBuilder &out, const NumberParts &parts, cons
     appendFilled(meter, out, missing - before, spec);
 }
 
-/// As g, but the exponent comes one digit earlier and a whole number keeps ".0".
-std::string generalWithPoint(double value, std::int64_t precision)
-{
-    const std::string scientific = formattedFloat(value, FloatStyle::Exponent, precision - 1);
-    const std::size_t mark = scientific.find('e');
-    std::int64_t exponent = 0;
-    integerOfText(std::string_view(scientific).substr(mark + 1), 10, exponent);
-    const auto withoutZeros = [](std::string digits) {
-        if (digits.find('.') != std::string::npos)
-            digits.erase(digits.find_last_not_of('0') + 1);
-        if (!digits.empty() && digits.back() == '.')
-            digits.pop_back();
-        return digits;
-    };
-    if (exponent < -4 || exponent >= precision - 1)
-        return withoutZeros(scientific.substr(0, mark)) + scientific.substr(mark);
-    const std::string digits =
-        withoutZeros(formattedFloat(value, FloatStyle::Fixed, precision - 1 - exponent));
-    return digits.find('.') == std::string::npos ? digits + ".0" : digits;
-}
-
 } // namespace
-
-std::string formattedFloat(double value, FloatStyle style, std::int64_t precision)
-{
-    if (style == FloatStyle::Repr || std::isnan(value) || std::isinf(value))
-        return printedFloat(value);
-    if (precision > mostPrecision)
-        fail("a precision of " + std::to_string(precision) + " exceeds the bound of " +
-             std::to_string(mostPrecision));
-    if (style == FloatStyle::GeneralWithPoint)
-        return generalWithPoint(value, precision);
-    // The largest double has 309 digits before the point.
-    std::string buffer(static_cast<std::size_t>(precision) + 330, '\0');
-    const std::chars_format format = style == FloatStyle::Exponent ? std::chars_format::scientific
-                                     : style == FloatStyle::Fixed  ? std::chars_format::fixed
-                                                                   : std::chars_format::general;
-    const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format,
-                                      static_cast<int>(precision));
-    buffer.resize(static_cast<std::size_t>(result.ptr - buffer.data()));
-    return buffer;
-}
 
 void appendField(Meter &meter, TextBuilder &out, const Value &value, const FieldSpec &spec)
 {
     static constexpr std::string_view integerTypes = "bcdoxXn";
     static constexpr std::string_view realTypes = "eEfFgG%";
+    for (const std::int64_t least : {spec.width, spec.digits}) {
+        if (least > 0) {
+            meter.checkText(static_cast<std::size_t>(least));
+            meter.work(static_cast<std::size_t>(least));
+        }
+    }
     if (value.isText()) {
         if (spec.type != '\0' && spec.type != 's')
             fail(std::string("the format '") + spec.type + "' does not go with a string");
@@ -237,7 +224,8 @@ void appendFormatted(Meter &meter, TextBuilder &out, const Value &value, std::st
         return at == begin ? otherwise : result;
     };
     const std::size_t first = decodeUtf8(specText, 0).length;
-    if (alignOf(peek(first)) != FieldSpec::Align::Default) {
+    const bool hasFill = alignOf(peek(first)) != FieldSpec::Align::Default;
+    if (hasFill) {
         spec.fill = std::string(specText.substr(0, first));
         spec.align = alignOf(peek(first));
         at = first + 1;
@@ -247,19 +235,21 @@ void appendFormatted(Meter &meter, TextBuilder &out, const Value &value, std::st
     }
     if (peek(at) == '+' || peek(at) == '-' || peek(at) == ' ')
         spec.sign = peek(at++);
-    if (peek(at) == 'z')
+    if (peek(at) == 'z') {
+        spec.positiveZero = true;
         ++at;
+    }
     if (peek(at) == '#') {
         spec.alternate = true;
         ++at;
     }
     if (peek(at) == '0') {
         ++at;
-        if (spec.align == FieldSpec::Align::Default) {
+        if (!hasFill)
             spec.fill = "0";
-            // A string is filled on its right, as it is without the zero.
-            spec.align = value.isText() ? FieldSpec::Align::Default : FieldSpec::Align::AfterSign;
-        }
+        // A string is filled on its right, as it is without the zero.
+        if (spec.align == FieldSpec::Align::Default && !value.isText())
+            spec.align = FieldSpec::Align::AfterSign;
     }
     spec.width = number(0);
     if (peek(at) == ',' || peek(at) == '_')
@@ -277,6 +267,14 @@ void appendFormatted(Meter &meter, TextBuilder &out, const Value &value, std::st
     if (!value.isText() && !value.isNumber())
         fail("the format '" + std::string(specText) + "' does not go with the type '" +
              std::string(typeName(value)) + "'");
+    const bool plain = value.isText() || spec.type == 'c';
+    if (spec.grouping &&
+        (plain || spec.type == 'n' ||
+         (spec.grouping == ',' && std::string_view("boxX").find(spec.type) != std::string_view::npos)))
+        fail("the format '" + std::string(specText) + "' cannot group digits");
+    if (plain && (spec.sign != '-' || spec.alternate ||
+                  (value.isText() ? spec.align == FieldSpec::Align::AfterSign : spec.precision >= 0)))
+        fail("the format '" + std::string(specText) + "' is for numbers");
     if (value.is<bool>() && spec.type == '\0')
         spec.type = 'd'; // as Python: with any format a bool is a number
     appendField(meter, out, value, spec);

@@ -59,12 +59,11 @@ Value truncateFilter(Evaluator &evaluator, const Value &input, const Arguments &
     if (length < endLength || leeway < 0)
         fail("truncate() expects a length of at least " + std::to_string(endLength) +
              " and no negative leeway");
-    if (input.isUndefined())
+    std::int64_t have = 0;
+    if (lengthOf(meter, input, have) == HasLength::Yes && have <= checkedAdd(length, leeway))
         return input;
     if (!input.isText())
         fail("truncate() expects a string, found '" + std::string(typeName(input)) + "'");
-    if (static_cast<std::int64_t>(lengthOf(meter, input.text())) <= checkedAdd(length, leeway))
-        return input;
     TextPtr kept = slice(meter, input.text(), Value(), Value(length - endLength), Value());
     if (!bound.truth(1, false))
         kept = split(meter, *kept, makeText(" ").get(), 1, Side::Right).front().as<TextPtr>();

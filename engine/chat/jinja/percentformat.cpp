@@ -8,6 +8,7 @@
 #include "engine/chat/jinja/textedit.h"
 
 #include <cmath>
+#include <utility>
 
 namespace tokenloupe::jinja {
 
@@ -136,8 +137,10 @@ void PercentFormatter::appendConverted(const Value &value, FieldSpec spec)
         TextBuilder text(m_meter);
         if (spec.type == 's')
             appendText(m_meter, text, value);
-        else
+        else if (spec.type == 'r')
             appendRepr(m_meter, text, value);
+        else
+            appendAsciiRepr(m_meter, text, value);
         spec.type = 's';
         TextPtr finished = text.finish();
         if (m_text.markup && !(value.isText() && value.text().markup))
@@ -162,19 +165,7 @@ void PercentFormatter::appendConverted(const Value &value, FieldSpec spec)
             spec.type = 'd';
         const std::int64_t integer =
             value.is<double>() ? static_cast<std::int64_t>(value.as<double>()) : value.integer();
-        std::int64_t digits = spec.precision;
-        spec.precision = -1;
-        if (digits > 0) { // at least that many digits
-            FieldSpec inner = spec;
-            inner.fill = "0";
-            inner.align = FieldSpec::Align::AfterSign;
-            inner.width = checkedAdd(digits, integer < 0 || spec.sign != '-' ? 1 : 0);
-            TextBuilder text(m_meter);
-            appendField(m_meter, text, Value(integer), inner);
-            spec.type = 's';
-            appendField(m_meter, m_out, Value(text.finish()), spec);
-            return;
-        }
+        spec.digits = std::exchange(spec.precision, -1);
         appendField(m_meter, m_out, Value(integer), spec);
         return;
     }

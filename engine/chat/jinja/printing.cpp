@@ -22,6 +22,12 @@ void appendHex(std::string &out, char32_t code, int digits)
         out += hexDigits[(code >> shift) & 0xF];
 }
 
+void appendEscaped(std::string &out, char32_t code)
+{
+    out += code < 0x100 ? "\\x" : code < 0x10000 ? "\\u" : "\\U";
+    appendHex(out, code, code < 0x100 ? 2 : code < 0x10000 ? 4 : 8);
+}
+
 void appendTextRepr(Meter &meter, TextBuilder &out, const Text &text)
 {
     const bool hasSingle = text.bytes.find('\'') != std::string::npos;
@@ -42,8 +48,7 @@ void appendTextRepr(Meter &meter, TextBuilder &out, const Text &text)
         } else if (isPrintable(code)) {
             return Mapping::Keep;
         } else {
-            to += code < 0x100 ? "\\x" : code < 0x10000 ? "\\u" : "\\U";
-            appendHex(to, code, code < 0x100 ? 2 : code < 0x10000 ? 4 : 8);
+            appendEscaped(to, code);
         }
         return Mapping::Replace;
     });
@@ -177,6 +182,18 @@ void appendRepr(Meter &meter, TextBuilder &out, const Value &value)
                    std::to_string((*loop)->items->items.size()) + ">");
     else
         appendObject(meter, out, value);
+}
+
+void appendAsciiRepr(Meter &meter, TextBuilder &out, const Value &value)
+{
+    TextBuilder repr(meter);
+    appendRepr(meter, repr, value);
+    appendMapped(meter, out, *repr.finish(), [](const Utf8Unit &unit, std::string_view, std::string &to) {
+        if (!unit.valid || unit.codePoint < 0x80)
+            return Mapping::Keep;
+        appendEscaped(to, unit.codePoint);
+        return Mapping::Replace;
+    });
 }
 
 std::string shownRepr(const Value &value)

@@ -12,6 +12,8 @@ TextPtr toText(Meter &meter, const Value &value);
 void appendText(Meter &meter, TextBuilder &out, const Value &value);
 /// Python's repr(): strings quoted and escaped.
 void appendRepr(Meter &meter, TextBuilder &out, const Value &value);
+/// The same with everything outside of ASCII escaped.
+void appendAsciiRepr(Meter &meter, TextBuilder &out, const Value &value);
 /// For messages: cut to a length for people.
 std::string shownRepr(const Value &value);
 

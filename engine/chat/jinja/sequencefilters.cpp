@@ -158,8 +158,8 @@ Value sortFilter(Evaluator &evaluator, const Value &input, const Arguments &argu
         std::vector<Value> keys;
         for (const AttributeGetter &getter : getters)
             keys.push_back(getter.key(item, keyCaseOf(bound, 1)));
-        Value key = keys.size() == 1 ? std::move(keys.front()) : Value(makeList(meter, std::move(keys)));
-        keyed.push_back({std::move(key), item});
+        // Lists, so that keys that are equal although they have no order are no failure.
+        keyed.push_back({makeList(meter, std::move(keys)), item});
     }
     sortKeyed(meter, keyed, bound.truth(0, false));
     return makeList(meter, itemsOf(std::move(keyed)));

@@ -14,7 +14,10 @@ class Evaluator;
 /// Python's format types e, f and g, a precision without a type (as g, but with a digit behind the point),
 /// and neither.
 enum class FloatStyle { Exponent, Fixed, General, GeneralWithPoint, Repr };
-std::string formattedFloat(double value, FloatStyle style, std::int64_t precision);
+/// Whether General keeps the zeros at its end, and all keep a point without digits behind it.
+enum class Zeros { Strip, Keep };
+std::string formattedFloat(double value, FloatStyle style, std::int64_t precision,
+                           Zeros zeros = Zeros::Strip);
 
 /// One field of a number or a string as "{:>10,.2f}" and "%10.2f" lay it out.
 struct FieldSpec
@@ -24,7 +27,9 @@ struct FieldSpec
     Align align = Align::Default;
     char sign = '-'; ///< '+', '-' or ' '
     bool alternate = false;
-    char grouping = '\0'; ///< ',' or '_'
+    bool positiveZero = false; ///< no sign before what rounds to zero
+    std::int64_t digits = 0;   ///< the least of a whole number
+    char grouping = '\0';      ///< ',' or '_'
     std::int64_t width = 0;
     std::int64_t precision = -1; ///< -1: none given
     char type = '\0';

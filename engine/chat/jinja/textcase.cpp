@@ -60,8 +60,15 @@ TextPtr titleCase(Meter &meter, const Text &text)
 
 TextPtr swapCase(Meter &meter, const Text &text)
 {
-    return recased(meter, text,
-                   [](char32_t code, std::size_t) { return isUpper(code) ? Case::Lower : Case::Upper; });
+    TextBuilder out(meter);
+    appendMapped(meter, out, text, [](const Utf8Unit &unit, std::string_view, std::string &to) {
+        const bool upper = unit.valid && isUpper(unit.codePoint);
+        if (!upper && !(unit.valid && isLower(unit.codePoint)))
+            return Mapping::Keep;
+        appendCased(to, unit.codePoint, upper ? Case::Lower : Case::Upper);
+        return Mapping::Replace;
+    });
+    return out.finish(text.markup);
 }
 
 } // namespace tokenloupe::jinja

@@ -276,7 +276,7 @@ Value formatMapMethod(Evaluator &evaluator, const Value &self, const Arguments &
 
 std::span<const MethodEntry> textMethods()
 {
-    static constexpr std::array<MethodEntry, 32> methods{{
+    static constexpr std::array<MethodEntry, 31> methods{{
         {"strip", stripMethod<Side::Both>},
         {"lstrip", stripMethod<Side::Left>},
         {"rstrip", stripMethod<Side::Right>},
@@ -289,7 +289,6 @@ std::span<const MethodEntry> textMethods()
         {"join", joinMethod},
         {"upper", caseMethod<Case::Upper>},
         {"lower", caseMethod<Case::Lower>},
-        {"casefold", caseMethod<Case::Lower>},
         {"title", changeMethod<titleCase>},
         {"capitalize", changeMethod<capitalize>},
         {"swapcase", changeMethod<swapCase>},

@@ -15,14 +15,6 @@ bool isAlphanumeric(char32_t code)
     return isAlphabetic(code) || isNumeric(code) || isDecimal(code);
 }
 
-/// Digits and superscripts, but no fractions and no signs for larger numbers.
-bool isDigit(char32_t code)
-{
-    return isDecimal(code) || code == 0xB2 || code == 0xB3 || code == 0xB9 ||
-           (code >= 0x2070 && code <= 0x2079) || (code >= 0x2080 && code <= 0x2089) ||
-           (code >= 0x2460 && code <= 0x2468);
-}
-
 bool isAscii(char32_t code)
 {
     return code < 0x80;

@@ -57,6 +57,11 @@ bool isDecimal(char32_t code)
     return code < 0x80 ? code >= U'0' && code <= U'9' : contains(decimalSet, code);
 }
 
+bool isDigit(char32_t code)
+{
+    return code < 0x80 ? isDecimal(code) : contains(digitSet, code);
+}
+
 bool isNumeric(char32_t code)
 {
     return contains(numericSet, code);

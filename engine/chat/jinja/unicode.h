@@ -11,6 +11,7 @@ namespace tokenloupe::jinja {
 bool isSpace(char32_t code);
 bool isAlphabetic(char32_t code); ///< letters
 bool isDecimal(char32_t code);    ///< digits of a decimal system
+bool isDigit(char32_t code);      ///< decimals, superscripts, circled digits, …
 bool isNumeric(char32_t code);    ///< decimals, fractions, superscripts, …
 bool isPrintable(char32_t code);
 bool isUpper(char32_t code);

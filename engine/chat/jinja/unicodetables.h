@@ -13,6 +13,7 @@ using CodeSet = std::span<const std::uint32_t>;
 
 extern const CodeSet alphabeticSet;
 extern const CodeSet decimalSet;
+extern const CodeSet digitSet;
 extern const CodeSet numericSet;
 extern const CodeSet printableSet;
 extern const CodeSet upperSet;

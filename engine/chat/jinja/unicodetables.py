@@ -44,6 +44,7 @@ def toggles(test):
 SETS = {
     "alphabetic": str.isalpha,
     "decimal": str.isdecimal,
+    "digit": str.isdigit,
     "numeric": str.isnumeric,
     "printable": str.isprintable,
 }

@@ -76,8 +76,8 @@ bool isCase(Evaluator &evaluator, const Value &input, const Arguments &arguments
 
 bool isCallable(const Value &value)
 {
-    if (value.is<Macro *>() || value.is<Loop *>())
-        return true;
+    if (value.isUndefined() || value.is<Macro *>() || value.is<Loop *>())
+        return true; // Jinja counts undefined in: it has a method that fails
     const auto *object = value.tryAs<ObjectPtr>();
     return object && ((*object)->type == Object::Type::Method || (*object)->type == Object::Type::Function ||
                       (*object)->type == Object::Type::Joiner);
