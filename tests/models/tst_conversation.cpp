@@ -218,7 +218,7 @@ private Q_SLOTS:
         QVERIFY(chat.waitFor(EngineState::Paused));
         QStringList texts;
         connect(&chat.conversation, &Conversation::entryChanged, this, [&] { texts << chat.reply(); });
-        for (const int value : {'a', 0xE4, 0xB8, 0xAD, 'b', 0xF0, 0x9F, 0x98, 0x80}) // a中b😀
+        for (const int value : {0x61, 0xE4, 0xB8, 0xAD, 0x62, 0xF0, 0x9F, 0x98, 0x80}) // a中b😀
             QVERIFY(chat.take(chat.byte(value)));
         QCOMPARE(chat.reply(), QString::fromUtf8("a\xE4\xB8\xAD"
                                                  "b\xF0\x9F\x98\x80"));
