@@ -210,6 +210,18 @@ std::vector<const ChatLayout::Row *> ChatLayout::rowsIn(double top, double botto
     return result;
 }
 
+void ChatLayout::layOutAt(ChatPosition position)
+{
+    for (std::size_t i = 0; i < m_rows.size(); ++i) {
+        Row &row = m_rows[i];
+        if (row.isRole || row.message != position.message || row.start + row.length < position.offset)
+            continue;
+        layOut(row);
+        placeFrom(i);
+        return;
+    }
+}
+
 ChatPosition ChatLayout::positionAt(const QPointF &point)
 {
     if (m_rows.empty())

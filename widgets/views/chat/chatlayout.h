@@ -76,6 +76,8 @@ public:
     /// below.
     std::vector<const Row *> rowsIn(double top, double bottom);
     const std::vector<Row> &rows() const { return m_rows; }
+    /// Lays out the paragraph that holds this place, wherever it is.
+    void layOutAt(ChatPosition position);
 
     /// The nearest place in the text; invalid when there is no text.
     ChatPosition positionAt(const QPointF &point);

@@ -214,6 +214,8 @@ void ChatView::scrollToSelected()
         for (const TokenSpan &token : m_layout.message(i).tokens) {
             if (token.step != step)
                 continue;
+            m_layout.layOutAt({i, token.start});
+            updateScrollBar();
             const auto rects = m_layout.rectsOf(i, token.start, std::max(token.length, 1));
             if (rects.empty())
                 return;
