@@ -54,6 +54,8 @@ Variables standardVariables(const RenderOptions &options)
 
 void addVariables(jinja::Meter &meter, Variables &variables, const ordered_json &json)
 {
+    if (json.is_null())
+        return;
     if (!json.is_object())
         jinja::fail("the variables are no JSON object");
     for (const auto &[name, value] : json.items())

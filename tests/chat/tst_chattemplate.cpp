@@ -175,6 +175,8 @@ void TestChatTemplate::refusesBadInput()
     const auto chat = parsed("{{ messages }}{{ x }}");
     QVERIFY(chat);
     RenderOptions options;
+    options.variables = nullptr; // none
+    QVERIFY(chat->render(Json::array(), options));
     options.variables = Json::array();
     QVERIFY(!chat->render(Json::array(), options));
     options.variables = {{"x", Json::binary({1, 2})}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/chat/chattemplate.h"
+#include "engine/model/gguffile.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
 
@@ -55,6 +56,7 @@ private slots:
     void modelTemplates();
     void conversations_data();
     void conversations();
+    void smolModel();
 
 private:
     static bool addMissingRow(const char *relative);
@@ -190,6 +192,35 @@ void TestChatTemplateReference::conversations()
     } else {
         QCOMPARE(rendered.error().code, ErrorCode::TemplateError);
     }
+}
+
+void TestChatTemplateReference::smolModel()
+{
+    TOKENLOUPE_NEED_SMOL(path);
+    const auto file = GgufFile::open(path);
+    QVERIFY2(file, file ? "" : file.error().text().c_str());
+    const auto source = (*file)->stringValue("tokenizer.chat_template");
+    QVERIFY(source);
+    const auto parsed = ChatTemplate::parse(std::string(*source));
+    QVERIFY2(parsed, parsed ? "" : parsed.error().text().c_str());
+
+    RenderOptions options;
+    auto rendered = (*parsed)->render(toJson({{"user", "Hi <|im_end|>"}}), options);
+    QVERIFY2(rendered, rendered ? "" : rendered.error().text().c_str());
+    // Without a system message the template puts in its own.
+    const std::string own = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by "
+                            "Hugging Face<|im_end|>\n";
+    QCOMPARE(rendered->text, own + "<|im_start|>user\nHi <|im_end|><|im_end|>\n<|im_start|>assistant\n");
+    const auto begin = static_cast<std::uint32_t>(own.size() + std::string("<|im_start|>").size());
+    QCOMPARE(rendered->literal, (std::vector<ByteRange>{{begin, begin + 4}, {begin + 5, begin + 18}}));
+
+    options.generationPrompt = GenerationPrompt::Omit;
+    rendered =
+        (*parsed)->render(toJson({{"system", "Be brief."}, {"user", "1+1?"}, {"assistant", "2"}}), options);
+    QVERIFY2(rendered, rendered ? "" : rendered.error().text().c_str());
+    QCOMPARE(rendered->text,
+             std::string("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n1+1?<|im_end|>\n"
+                         "<|im_start|>assistant\n2<|im_end|>\n"));
 }
 
 TOKENLOUPE_TEST_MAIN(TestChatTemplateReference)

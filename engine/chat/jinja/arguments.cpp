@@ -52,9 +52,9 @@ std::int64_t Bound::integer(std::size_t index, std::int64_t otherwise) const
     return m_values[index]->integer();
 }
 
-bool Bound::truth(std::size_t index, bool otherwise) const
+bool Bound::isSet(std::size_t index) const
 {
-    return m_values[index] ? isTrue(*m_values[index]) : otherwise;
+    return m_values[index] && isTrue(*m_values[index]);
 }
 
 void Bound::failType(std::size_t index, std::string_view expected) const

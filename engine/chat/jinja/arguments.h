@@ -31,7 +31,7 @@ public:
     /// Null when not passed or None; fails when it is no string.
     const TextPtr *text(std::size_t index) const;
     std::int64_t integer(std::size_t index, std::int64_t otherwise) const;
-    bool truth(std::size_t index, bool otherwise) const;
+    bool isSet(std::size_t index) const; ///< passed, and true
 
 private:
     [[noreturn]] void failType(std::size_t index, std::string_view expected) const;

@@ -39,7 +39,7 @@ Value indentFilter(Evaluator &evaluator, const Value &input, const Arguments &ar
     for (std::size_t i = 0; i < lines.size(); ++i) {
         if (i > 0)
             out.append("\n");
-        const bool indents = i == 0 ? bound.truth(1, false) : bound.truth(2, false) || isTrue(lines[i]);
+        const bool indents = i == 0 ? bound.isSet(1) : bound.isSet(2) || isTrue(lines[i]);
         if (indents)
             out.append(*indention);
         out.append(lines[i].text());
@@ -65,7 +65,7 @@ Value truncateFilter(Evaluator &evaluator, const Value &input, const Arguments &
     if (!input.isText())
         fail("truncate() expects a string, found '" + std::string(typeName(input)) + "'");
     TextPtr kept = slice(meter, input.text(), Value(), Value(length - endLength), Value());
-    if (!bound.truth(1, false))
+    if (!bound.isSet(1))
         kept = split(meter, *kept, makeText(" ").get(), 1, Side::Right).front().as<TextPtr>();
     return concat(meter, *kept, *end);
 }
@@ -79,7 +79,7 @@ Value fileSizeFilter(Evaluator &, const Value &input, const Arguments &arguments
     requireDefined(input);
     if (!input.isNumber())
         fail("filesizeformat() expects a number, found '" + std::string(typeName(input)) + "'");
-    const bool binaryPrefixes = bound.truth(0, false);
+    const bool binaryPrefixes = bound.isSet(0);
     const double base = binaryPrefixes ? 1024 : 1000;
     const double bytes = input.real();
     if (bytes == 1)

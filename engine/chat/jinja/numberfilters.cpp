@@ -133,7 +133,7 @@ Value roundFilter(Evaluator &, const Value &input, const Arguments &arguments)
 Value defaultFilter(Evaluator &, const Value &input, const Arguments &arguments)
 {
     const Bound bound("default", arguments, {"default_value", "boolean"});
-    const bool replaces = input.isUndefined() || (bound.truth(1, false) && !isTrue(input));
+    const bool replaces = input.isUndefined() || (bound.isSet(1) && !isTrue(input));
     if (!replaces)
         return input;
     return bound.has(0) ? *bound[0] : Value(emptyText());

@@ -23,7 +23,7 @@ Value generator(Meter &meter, std::vector<Value> items)
 
 KeyCase keyCaseOf(const Bound &bound, std::size_t index)
 {
-    return bound.truth(index, false) ? KeyCase::AsIs : KeyCase::Folded;
+    return bound.isSet(index) ? KeyCase::AsIs : KeyCase::Folded;
 }
 
 /// An item with what it is sorted by.
@@ -161,7 +161,7 @@ Value sortFilter(Evaluator &evaluator, const Value &input, const Arguments &argu
         // Lists, so that keys that are equal although they have no order are no failure.
         keyed.push_back({makeList(meter, std::move(keys)), item});
     }
-    sortKeyed(meter, keyed, bound.truth(0, false));
+    sortKeyed(meter, keyed, bound.isSet(0));
     return makeList(meter, itemsOf(std::move(keyed)));
 }
 
@@ -183,7 +183,7 @@ Value dictSortFilter(Evaluator &evaluator, const Value &input, const Arguments &
         const Value pair = makeTuple(meter, {key, value});
         keyed.push_back({getter.key(pair, keyCaseOf(bound, 0)), pair});
     }
-    sortKeyed(meter, keyed, bound.truth(2, false));
+    sortKeyed(meter, keyed, bound.isSet(2));
     return makeList(meter, itemsOf(std::move(keyed)));
 }
 

@@ -194,7 +194,7 @@ Value xmlAttributesFilter(Evaluator &evaluator, const Value &input, const Argume
         fail("xmlattr() expects a dict");
     Meter &meter = evaluator.meter();
     TextBuilder out(meter);
-    const bool autospace = bound.truth(0, true);
+    const bool autospace = !bound.has(0) || bound.isSet(0);
     for (const auto &[key, value] : (*dictionary)->entries()) {
         meter.step();
         if (value.isNone() || value.isUndefined())
@@ -218,8 +218,8 @@ Value toJsonFilter(Evaluator &evaluator, const Value &input, const Arguments &ar
     const Bound bound("tojson", arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
     Meter &meter = evaluator.meter();
     JsonStyle style;
-    style.characters = bound.truth(0, false) ? JsonStyle::Characters::Ascii : JsonStyle::Characters::All;
-    style.keys = bound.truth(3, false) ? JsonStyle::Keys::Sorted : JsonStyle::Keys::AsInserted;
+    style.characters = bound.isSet(0) ? JsonStyle::Characters::Ascii : JsonStyle::Characters::All;
+    style.keys = bound.isSet(3) ? JsonStyle::Keys::Sorted : JsonStyle::Keys::AsInserted;
     if (const Value *indent = bound[1]; indent && indent->isText())
         style.indent = indent->as<TextPtr>();
     else if (indent && !indent->isNone())

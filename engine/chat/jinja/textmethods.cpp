@@ -53,7 +53,7 @@ Value splitMethod(Evaluator &evaluator, const Value &self, const Arguments &argu
 Value splitLinesMethod(Evaluator &evaluator, const Value &self, const Arguments &arguments)
 {
     const Bound bound("splitlines", arguments, {"keepends"});
-    const LineEnds ends = bound.truth(0, false) ? LineEnds::Keep : LineEnds::Drop;
+    const LineEnds ends = bound.isSet(0) ? LineEnds::Keep : LineEnds::Drop;
     return makeList(evaluator.meter(), splitLines(evaluator.meter(), self.text(), ends));
 }
 
