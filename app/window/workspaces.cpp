@@ -247,24 +247,26 @@ void Workspaces::settle()
 
 void Workspaces::windowResized()
 {
-    QList<QDockWidget *> sides, rows;
+    QList<QDockWidget *> columns, rows;
     QList<int> widths, heights;
     const int slack = Theme::instance().scaled(24);
+    const int growth = m_window.width() - m_settledWindow.width();
     for (const auto &[widget, rect] : m_settled) {
         if (widget->isFloating() || !widget->isVisible())
             continue;
         const bool wide = rect.width() > m_settledWindow.width() / 2;
         const bool atEdge = rect.left() < slack || rect.right() > m_settledWindow.width() - slack;
-        if (!wide && atEdge) {
-            sides << widget;
-            widths << rect.width();
-        } else if (wide && m_window.dockWidgetArea(widget) == Qt::BottomDockWidgetArea) {
+        if (wide && m_window.dockWidgetArea(widget) == Qt::BottomDockWidgetArea) {
             rows << widget;
             heights << rect.height();
+        } else {
+            // All columns are told their width: what is left open would be shared out, the sides with it.
+            columns << widget;
+            widths << rect.width() + (!wide && atEdge ? 0 : growth);
         }
     }
-    if (!sides.isEmpty())
-        m_window.resizeDocks(sides, widths, Qt::Horizontal);
+    if (!columns.isEmpty())
+        m_window.resizeDocks(columns, widths, Qt::Horizontal);
     if (!rows.isEmpty())
         m_window.resizeDocks(rows, heights, Qt::Vertical);
     m_settleTimer.start();
