@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/models/plaintext.h"
 #include "tests/support/testmain.h"
 #include "tests/theme/guiwarnings.h"
 #include "tests/views/viewfixture.h"
@@ -27,6 +28,7 @@ struct PanelFixture : test::ViewFixture
     PanelFixture()
     {
         conversation.setMaxTokens(8);
+        sampler.setSettings(test::plainTextSettings());
         panel.resize(500, 400);
         panel.show();
     }
