@@ -8,7 +8,8 @@ namespace tokenloupe {
 
 /// Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 /// A pure function of key and counter: a draw depends on nothing that was drawn or looked at before.
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key);
 
 /// Uniform double in [0, 1) with 53 random bits, for (seed, step, stage).
 double uniformDraw(std::uint64_t seed, std::uint64_t step, std::uint32_t stage);

@@ -12,8 +12,8 @@ enum class Activation { SiluGated };
 enum class RotaryStyle { Interleaved, HalfSplit };
 enum class OutputHead { Tied, Separate };
 
-/// What makes an architecture, as data: one Transformer::forward reads it. New architectures are new rows (and
-/// new enumerators where they need something that no row had).
+/// What makes an architecture, as data: one Transformer::forward reads it. New architectures are new rows
+/// (and new enumerators where they need something that no row had).
 struct ArchitectureSpec
 {
     std::string_view name;

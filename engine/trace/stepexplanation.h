@@ -16,8 +16,8 @@ namespace tokenloupe {
 struct ExplainedStage
 {
     StageSettings settings;
-    std::string name;  ///< "top_k"
-    std::string label; ///< "top-k 40"
+    std::string name;             ///< "top_k"
+    std::string label;            ///< "top-k 40"
     std::uint32_t candidates = 0; ///< alive after it
     double mass = 1.0;            ///< share of the probability before it that its survivors held
     double entropyBits = 0.0;     ///< after it, over the survivors
@@ -30,10 +30,10 @@ struct ExplainedCandidate
     std::uint32_t rank = 0; ///< raw order, from 0
     float logit = 0.0F;     ///< raw
     double pRaw = 0.0;
-    double p = 0.0; ///< at the draw; 0 when removed
-    std::int32_t removedBy = -1;       ///< index into stages, -1: survived
-    std::vector<double> pStage;        ///< after each stage, renormalised; 0 when removed
-    std::vector<float> logitStage;     ///< after each stage; -inf when removed
+    double p = 0.0;                ///< at the draw; 0 when removed
+    std::int32_t removedBy = -1;   ///< index into stages, -1: survived
+    std::vector<double> pStage;    ///< after each stage, renormalised; 0 when removed
+    std::vector<float> logitStage; ///< after each stage; -inf when removed
 };
 
 struct ExplainedPenalty
@@ -44,14 +44,16 @@ struct ExplainedPenalty
     double pBefore = 0.0, pAfter = 0.0;
 };
 
-/// The distribution of one step through every active stage: computed by the same SamplerChain, with a recorder.
+/// The distribution of one step through every active stage: computed by the same SamplerChain, with a
+/// recorder.
 struct StepExplanation
 {
     StepRef ref;
     std::shared_ptr<const SamplerSettings> settings;
-    std::vector<ExplainedStage> stages;          ///< active ones, in order
-    std::vector<ExplainedCandidate> candidates;  ///< raw order; the top ones, and the chosen token wherever it is
-    std::vector<ExplainedPenalty> penalties;     ///< tokens of the window, largest change first
+    std::vector<ExplainedStage> stages; ///< active ones, in order
+    std::vector<ExplainedCandidate>
+        candidates;                          ///< raw order; the top ones, and the chosen token wherever it is
+    std::vector<ExplainedPenalty> penalties; ///< tokens of the window, largest change first
     std::int32_t penaltyWindow = 0;
     /// After the last stage, descending: ids and running sums (last = 1), at most 4096 entries.
     std::vector<TokenId> finalIds;
@@ -61,8 +63,8 @@ struct StepExplanation
     std::vector<double> rawCumulative; ///< running sums of rawByRank's first 4096
     double rawEntropyBits = 0.0;
     double rawLogSumExp = 0.0;
-    DrawResult draw;     ///< what these settings draw here
-    TokenId chosen;      ///< what the run took (draw.token for a "what if" without a record)
+    DrawResult draw; ///< what these settings draw here
+    TokenId chosen;  ///< what the run took (draw.token for a "what if" without a record)
 };
 
 struct ExplainRequest
@@ -72,9 +74,10 @@ struct ExplainRequest
     std::span<const TokenId> history;
     std::shared_ptr<const SamplerSettings> settings;
     std::uint64_t step = 0;
-    TokenId chosen;                 ///< invalid: use the draw
-    std::uint32_t top = 64;         ///< candidates in raw order
-    bool rankWholeVocabulary = true; ///< fill rawByRank (sorts the vocabulary: not for live use at full speed)
+    TokenId chosen;         ///< invalid: use the draw
+    std::uint32_t top = 64; ///< candidates in raw order
+    bool rankWholeVocabulary =
+        true; ///< fill rawByRank (sorts the vocabulary: not for live use at full speed)
 };
 
 Result<StepExplanation> explainStep(const ExplainRequest &request);

@@ -14,8 +14,8 @@ namespace tokenloupe {
 
 enum class TokenOrigin : std::uint8_t { Drawn, Forced };
 
-/// One drawn token: small, lossless, immutable once it has left the session. Holds causes; what a view shows of
-/// the distribution is the sampler chain run again over them.
+/// One drawn token: small, lossless, immutable once it has left the session. Holds causes; what a view shows
+/// of the distribution is the sampler chain run again over them.
 struct StepRecord
 {
     StepRef ref;
@@ -33,12 +33,13 @@ struct StepRecord
     double u = 0.0;           ///< the draw, in [0, 1)
     std::shared_ptr<const SamplerSettings> settings;
 
-    double forwardMs = 0.0; ///< forward pass that gave these logits; 0 for the first step (the prefill did it)
-    double sampleMs = 0.0;  ///< chain, draw and statistics
-    double otherMs = 0.0;   ///< the rest of the step: record, logit store
+    double forwardMs =
+        0.0;               ///< forward pass that gave these logits; 0 for the first step (the prefill did it)
+    double sampleMs = 0.0; ///< chain, draw and statistics
+    double otherMs = 0.0;  ///< the rest of the step: record, logit store
     std::uint32_t kvTokens = 0; ///< in the cache when the token was drawn
     std::uint32_t kvBlocks = 0;
-    std::uint64_t kvBytes = 0;  ///< of those blocks
+    std::uint64_t kvBytes = 0;       ///< of those blocks
     std::uint64_t residentBytes = 0; ///< of the process; 0 when not measured at this step
 };
 
@@ -49,7 +50,7 @@ struct RunRecord
     std::uint64_t tag = 0; ///< of the request that asked for it (the window's), else 0
     std::vector<TokenId> prompt;
     std::shared_ptr<const PromptTokens> promptText; ///< null when the prompt was given as ids
-    std::uint32_t reusedTokens = 0; ///< of the prompt, already in the cache
+    std::uint32_t reusedTokens = 0;                 ///< of the prompt, already in the cache
     std::uint32_t prefilledTokens = 0;
     double prefillMs = 0.0;
     double tokenizeMs = 0.0;

@@ -30,7 +30,8 @@ class TraceMailbox
 {
 public:
     void post(TraceEvent event);
-    /// Everything since the last call, oldest first. `spare` is emptied and swapped in, so that its memory is reused.
+    /// Everything since the last call, oldest first. `spare` is emptied and swapped in, so that its memory is
+    /// reused.
     void take(std::vector<TraceEvent> &spare);
     /// Forgets what is waiting.
     void clear();

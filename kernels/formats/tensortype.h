@@ -44,13 +44,14 @@ enum class TensorType : std::uint32_t {
 
 struct TensorTypeTraits
 {
-    const char *name;           ///< "Q4_1"
-    std::uint32_t blockValues;  ///< values in one block (1 for plain types)
-    std::uint32_t blockBytes;   ///< bytes of one block
-    bool computable;            ///< the CPU kernels multiply by it
+    const char *name;          ///< "Q4_1"
+    std::uint32_t blockValues; ///< values in one block (1 for plain types)
+    std::uint32_t blockBytes;  ///< bytes of one block
+    bool computable;           ///< the CPU kernels multiply by it
 };
 
-/// Traits of a type id as read from a file; nullptr for ids that do not exist or were removed from the format.
+/// Traits of a type id as read from a file; nullptr for ids that do not exist or were removed from the
+/// format.
 const TensorTypeTraits *tensorTypeTraits(std::uint32_t id);
 inline const TensorTypeTraits &traitsOf(TensorType type)
 {

@@ -23,16 +23,17 @@ void handler(QtMsgType type, const QMessageLogContext &context, const QString &t
 
 void failOnWarnings()
 {
-    // QTest installs its own handler inside qExec and takes announced messages away before any other sees them;
-    // this one is for what happens outside of test functions. Inside, failOnWarning() is per test function.
+    // QTest installs its own handler inside qExec and takes announced messages away before any other sees
+    // them; this one is for what happens outside of test functions. Inside, failOnWarning() is per test
+    // function.
     previousHandler = qInstallMessageHandler(handler);
 }
 
 } // namespace tokenloupe::test
 
 #ifdef __SANITIZE_THREAD__
-/// Qt is not compiled for the thread sanitizer, which therefore cannot see that Qt Test's own watchdog thread is
-/// joined before what it used is destroyed.
+/// Qt is not compiled for the thread sanitizer, which therefore cannot see that Qt Test's own watchdog thread
+/// is joined before what it used is destroyed.
 extern "C" const char *__tsan_default_suppressions();
 extern "C" const char *__tsan_default_suppressions()
 {

@@ -26,14 +26,14 @@ std::filesystem::path userModelDirectory();
 } // namespace tokenloupe::test
 
 /// Skips the test function with a clear line when reference data is not there.
-#define TOKENLOUPE_NEED_SHARED(variable, relative)                                                                    \
-    const auto variable##Found = tokenloupe::test::sharedPath(relative);                                             \
-    if (!variable##Found)                                                                                             \
-        QSKIP("reference data is not beside this checkout: " relative);                                              \
+#define TOKENLOUPE_NEED_SHARED(variable, relative)                                                           \
+    const auto variable##Found = tokenloupe::test::sharedPath(relative);                                     \
+    if (!variable##Found)                                                                                    \
+        QSKIP("reference data is not beside this checkout: " relative);                                      \
     const std::filesystem::path variable = *variable##Found
 
-#define TOKENLOUPE_NEED_SMOL(variable)                                                                                \
-    const auto variable##Found = tokenloupe::test::smolModelPath();                                                  \
-    if (!variable##Found)                                                                                             \
-        QSKIP("SmolLM2-135M-Instruct.Q4_1.gguf is not here: scripts/test fetches it");                               \
+#define TOKENLOUPE_NEED_SMOL(variable)                                                                       \
+    const auto variable##Found = tokenloupe::test::smolModelPath();                                          \
+    if (!variable##Found)                                                                                    \
+        QSKIP("SmolLM2-135M-Instruct.Q4_1.gguf is not here: scripts/test fetches it");                       \
     const std::filesystem::path variable = *variable##Found

@@ -56,6 +56,7 @@ Q_SIGNALS:
     void currentChanged(int index);
 
 protected:
+    bool event(QEvent *event) override;
     bool viewportEvent(QEvent *event) override;
     void paintEvent(QPaintEvent *event) override;
     void resizeEvent(QResizeEvent *event) override;

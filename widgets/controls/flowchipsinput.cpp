@@ -13,6 +13,21 @@
 
 namespace tokenloupe {
 
+bool FlowChips::event(QEvent *event)
+{
+    // The keys that walk the chips are shortcuts of the window too (previous and next step): here they walk.
+    if (event->type() == QEvent::ShortcutOverride && itemCount() > 0) {
+        auto *key = static_cast<QKeyEvent *>(event);
+        const bool walks = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right ||
+                           key->key() == Qt::Key_Home || key->key() == Qt::Key_End;
+        if (walks && !(key->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
+            key->accept();
+            return true;
+        }
+    }
+    return QAbstractScrollArea::event(event);
+}
+
 bool FlowChips::viewportEvent(QEvent *event)
 {
     if (event->type() == QEvent::ToolTip) {

@@ -34,7 +34,8 @@ public:
     /// close().
     enum class Wait : bool { No, Yes };
     std::optional<EngineCommand> next(Wait wait);
-    /// Drops waiting commands of these tags, and tells the one that is being worked on to stop if it is among them.
+    /// Drops waiting commands of these tags, and tells the one that is being worked on to stop if it is among
+    /// them.
     void cancel(std::initializer_list<CommandTag> tags);
     void finished(); ///< the worker is done with the command that next() gave
     void close();    ///< wakes the worker for good; stops what it works on

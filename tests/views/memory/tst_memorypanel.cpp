@@ -70,8 +70,9 @@ private Q_SLOTS:
         StepRecord second = test::stepRecord(7, 1, 1);
         fixture.runs.apply({test::runRecord(7), first, second});
         fixture.selection.select({RunId(7), StepIndex(0)});
-        QTRY_VERIFY2(panel.summary().contains(QStringLiteral("measured ") + formatMebibytes(first.residentBytes)),
-                     qPrintable(panel.summary()));
+        QTRY_VERIFY2(
+            panel.summary().contains(QStringLiteral("measured ") + formatMebibytes(first.residentBytes)),
+            qPrintable(panel.summary()));
     }
 };
 

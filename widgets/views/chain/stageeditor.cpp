@@ -175,7 +175,8 @@ Result<LogitBiasParams> StageEditor::readBiases(const QString &text)
 {
     LogitBiasParams params;
     static const QRegularExpression between(QStringLiteral("[,;]"));
-    static const QRegularExpression pair(QStringLiteral("^\\s*(\\d+)(?:\\s*:\\s*|\\s+|(?=[+-]))([+-]?\\S+)\\s*$"));
+    static const QRegularExpression pair(
+        QStringLiteral("^\\s*(\\d+)(?:\\s*:\\s*|\\s+|(?=[+-]))([+-]?\\S+)\\s*$"));
     for (const QString &part : text.split(between, Qt::SkipEmptyParts)) {
         if (part.trimmed().isEmpty())
             continue;
