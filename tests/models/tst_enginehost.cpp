@@ -219,7 +219,7 @@ private Q_SLOTS:
         QCOMPARE(fixture.run()->steps.size(), paused + 1);
         fixture.host.run();
         QVERIFY(fixture.waitForSteps(paused + 5));
-        QCOMPARE(fixture.host.status().state, EngineState::Running);
+        QVERIFY(fixture.waitFor(EngineState::Running));
     }
 
     void stopsWhileRunning()
@@ -298,7 +298,7 @@ private Q_SLOTS:
         QVERIFY(fixture->open(longContext));
         fixture->host.reply(EngineFixture::request("hello"));
         QVERIFY(fixture->waitForSteps(1));
-        QCOMPARE(fixture->host.status().state, EngineState::Running);
+        QVERIFY(fixture->waitFor(EngineState::Running));
         const std::weak_ptr<const LoadedModel> model = fixture->host.status().model;
         fixture.reset(); // joins the thread
         QVERIFY(model.expired());

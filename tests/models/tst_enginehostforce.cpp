@@ -80,7 +80,7 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(fixture.run()->steps.size() > 5 &&
                                      fixture.run()->steps[1].token == TokenId(byteA),
                                  EngineFixture::patience);
-        QCOMPARE(fixture.host.status().state, EngineState::Running);
+        QVERIFY(fixture.waitFor(EngineState::Running));
     }
 
     void goesOnFromAReplyThatHasEnded()

@@ -62,6 +62,7 @@ private Q_SLOTS:
         QCOMPARE(fixture.state(), EngineState::Paused);
         QCOMPARE(fixture.steps(), std::size_t(2));
         fixture.press(Qt::Key_F5);
+        QVERIFY(fixture.waitFor(EngineState::Running)); // told apart from the steps, sooner or later
         QVERIFY(fixture.waitForSteps(4));
         fixture.press(Qt::Key_F6);
         QVERIFY(fixture.waitFor(EngineState::Paused));
@@ -378,7 +379,7 @@ private Q_SLOTS:
         QVERIFY(fixture.openTiny());
         fixture.inspector().conversation.send(QStringLiteral("hello"));
         QVERIFY(fixture.waitForSteps(2));
-        QCOMPARE(fixture.state(), EngineState::Running);
+        QVERIFY(fixture.waitFor(EngineState::Running));
         const std::weak_ptr<const LoadedModel> model = fixture.inspector().host.status().model;
         fixture.window->close();
         fixture.window.reset();
