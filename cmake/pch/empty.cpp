@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Nothing here: the target of this file only carries a precompiled header.
