@@ -29,8 +29,9 @@ void CommandQueue::post(EngineCommand command)
         const std::lock_guard lock(m_mutex);
         const CommandTag tag = command.tag;
         replaced = takeWaiting([tag](CommandTag waiting) { return waiting == tag; });
-        // A new model or reply also ends the one that is being made.
-        if (m_workingTag == tag)
+        // A new model or reply also ends the one that is being made. Other commands are short, and to cut
+        // them off would end a reply that was only to be stepped on.
+        if (m_workingTag == tag && (tag == CommandTag::Model || tag == CommandTag::Reply))
             m_working.request_stop();
         m_waiting.push_back(std::move(command));
     }

@@ -129,6 +129,7 @@ void Conversation::startReply(bool startPaused)
 
     m_stream = {};
     m_followed = 0;
+    m_flushed = false;
     m_entries.push_back({ConversationEntry::Author::Assistant, {}, request.tag, {}});
     Q_EMIT entryAppended(static_cast<int>(m_entries.size()) - 1);
     m_host.reply(request);
@@ -157,14 +158,23 @@ void Conversation::followRun()
     const auto &model = m_host.status().model;
     if (!run || !model)
         return;
+    if (m_flushed && !run->end) {
+        // It ended inside a character and now goes on: what was written for the missing bytes is taken back.
+        reply->text.clear();
+        m_stream = {};
+        m_followed = 0;
+        m_flushed = false;
+    }
     const std::size_t before = m_followed;
     for (; m_followed < run->steps.size(); ++m_followed) {
         const TokenId token = run->steps[m_followed].token;
         if (!model->tokenizer->isControl(token))
             reply->text += m_stream.push(model->tokenizer->bytes(token));
     }
-    if (run->end && !m_stream.pending().empty())
+    if (run->end && !m_stream.pending().empty()) {
         reply->text += m_stream.finish();
+        m_flushed = true;
+    }
     if (m_followed != before || run->end || m_followed == 0)
         Q_EMIT entryChanged(static_cast<int>(m_entries.size()) - 1);
 }

@@ -72,6 +72,7 @@ private:
     std::uint64_t m_nextTag = 1;
     Utf8Stream m_stream;        // of the newest reply
     std::size_t m_followed = 0; // its tokens that are in the text
+    bool m_flushed = false;     // the run ended inside a character, which was written as U+FFFD
 };
 
 } // namespace tokenloupe

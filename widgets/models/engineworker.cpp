@@ -97,6 +97,7 @@ void EngineHost::Worker::run()
 
 void EngineHost::Worker::pause()
 {
+    m_wantedSteps = 0;
     post(CommandTag::Control, [this](const std::stop_token &) {
         if (m_state == EngineState::Running)
             setState(EngineState::Paused);
@@ -128,7 +129,7 @@ void EngineHost::Worker::stop()
     m_wantedSteps = 0;
     // Not a model that is being opened: a new chat, which begins with a stop, is no reason to give it up.
     m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force});
-    post(CommandTag::Control, [this](const std::stop_token &) {
+    post(CommandTag::Stop, [this](const std::stop_token &) {
         m_endWanted = false;
         if (m_state == EngineState::Running || m_state == EngineState::Paused)
             endRun(EndReason::Cancelled);

@@ -169,8 +169,11 @@ void ChatView::followRun()
     const int length = static_cast<int>(m_layout.message(m_layout.messageCount() - 1).text.size());
     appendSteps(*run, m_followed, *model->tokenizer, m_stream, length, text, tokens);
     m_followed = run->steps.size();
-    if (run->end && !m_stream.pending().empty())
+    if (run->end && !m_stream.pending().empty()) {
+        // Should the run go on after all, the missing bytes come: then it is laid out from its start.
         text += QString::fromStdString(m_stream.finish());
+        m_cut = true;
+    }
     if (!tokens.empty() || !text.isEmpty())
         m_layout.extendLast(text, tokens);
     updateScrollBar();
