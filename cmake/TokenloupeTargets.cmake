@@ -40,8 +40,8 @@ endif()
 target_include_directories(tokenloupe_options INTERFACE ${PROJECT_SOURCE_DIR})
 
 # Precompiled headers, where the preset asks for them: parsing Qt Test and the standard library is most of the time of
-# a test build. One for each kind of target, shared by all of the kind; files with flags of their own fall back to
-# plain includes. The release preset builds without, so that a missing #include does not go unnoticed.
+# a test build. One for each kind of target, shared by all of the kind; sources with flags of their own do without
+# (SKIP_PRECOMPILE_HEADERS). The release preset builds without, so that a missing #include does not go unnoticed.
 set(pch_std <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <stop_token>
     <string> <string_view> <variant> <vector> <nlohmann/json.hpp> <tl/expected.hpp>)
 set(pch_core ${pch_std} <QAbstractTableModel> <QMetaObject> <QObject> <QString> <QTimer>)
@@ -67,10 +67,11 @@ endfunction()
 
 set(tokenloupe_qt_definitions QT_NO_CAST_FROM_ASCII QT_NO_CAST_TO_ASCII QT_USE_QSTRINGBUILDER)
 
-# tokenloupe_library(NAME SOURCES… [LIBS …] [MOC])
+# tokenloupe_library(NAME SOURCES… [LIBS …] [MOC] [PLAIN])
+# PLAIN: no precompiled header (sources with instruction sets of their own).
 # MOC: the sources hold QObjects; also sets the Qt string-safety definitions.
 function(tokenloupe_library name)
-    cmake_parse_arguments(arg "MOC" "" "SOURCES;LIBS" ${ARGN})
+    cmake_parse_arguments(arg "MOC;PLAIN" "" "SOURCES;LIBS" ${ARGN})
     if(NOT arg_SOURCES)
         add_library(${name} INTERFACE)
         target_link_libraries(${name} INTERFACE tokenloupe_options ${arg_LIBS})
@@ -82,7 +83,9 @@ function(tokenloupe_library name)
         set_target_properties(${name} PROPERTIES AUTOMOC ON)
         target_compile_definitions(${name} PRIVATE ${tokenloupe_qt_definitions})
     endif()
-    if(arg_MOC AND "Qt6::Core" IN_LIST arg_LIBS)
+    if(arg_PLAIN)
+        return()
+    elseif(arg_MOC AND "Qt6::Core" IN_LIST arg_LIBS)
         tokenloupe_use_precompiled(${name} core)
     elseif(arg_MOC)
         tokenloupe_use_precompiled(${name} qt)
