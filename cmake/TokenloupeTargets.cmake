@@ -26,8 +26,8 @@ add_library(tokenloupe_options INTERFACE)
 target_compile_options(tokenloupe_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
     -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC 12 sees overlaps that are none in "text" + std::string at -O3.
-    target_compile_options(tokenloupe_options INTERFACE -Wno-restrict)
+    # GCC 12 sees overlaps and overruns that are none in inlined std::string code; the sanitizers see the true ones.
+    target_compile_options(tokenloupe_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(TOKENLOUPE_WERROR)
     target_compile_options(tokenloupe_options INTERFACE -Werror)
