@@ -91,7 +91,10 @@ void MessageBar::showMessage(const Message &message)
     m_what->setText(message.what);
     QString second = message.why;
     if (!message.advice.isEmpty())
-        second += (second.isEmpty() ? QString() : QStringLiteral(". ")) + message.advice;
+        second += (second.isEmpty()                    ? QString()
+                   : second.endsWith(QLatin1Char('.')) ? QStringLiteral(" ")
+                                                       : QStringLiteral(". ")) +
+                  message.advice;
     m_why->setText(second);
     m_why->setVisible(!second.isEmpty());
     m_details->setText(message.details);

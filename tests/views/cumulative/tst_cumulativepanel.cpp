@@ -37,7 +37,7 @@ private Q_SLOTS:
         QVERIFY(fixture.reply(6));
         const RunId run = fixture.runs.newestRun();
         fixture.selection.select({run, StepIndex(2)});
-        QTRY_VERIFY2(panel.summary().startsWith(QStringLiteral("step 3 ")), qPrintable(panel.summary()));
+        QTRY_VERIFY2(panel.summary().endsWith(QStringLiteral("step 3")), qPrintable(panel.summary()));
         QVERIFY(!panel.isEmptyState());
         const StepRecord *record = fixture.runs.record({run, StepIndex(2)});
         QVERIFY2(panel.summary().contains(QString::number(record->entropyBits, 'f', 2)),
