@@ -135,6 +135,12 @@ private Q_SLOTS:
         QTest::keyClicks(fixture.input(), QStringLiteral("x"));
         QCOMPARE(fixture.input()->toPlainText(), QStringLiteral("axb"));
         QCOMPARE(current(), 4U);
+        // In an empty one there is nothing to move over.
+        fixture.input()->clear();
+        QTest::keyClick(fixture.input(), Qt::Key_Left);
+        QCOMPARE(current(), 3U);
+        QTest::keyClick(fixture.input(), Qt::Key_End);
+        QCOMPARE(current(), 4U);
     }
 
     void thePaletteFindsAndTriggers()

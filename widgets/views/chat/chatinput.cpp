@@ -49,6 +49,20 @@ void ChatInput::resizeEvent(QResizeEvent *event)
     fit();
 }
 
+bool ChatInput::event(QEvent *event)
+{
+    // In an empty field these keys have nothing to do: they walk through the steps, as everywhere else.
+    if (event->type() == QEvent::ShortcutOverride && document()->isEmpty()) {
+        const auto *key = static_cast<QKeyEvent *>(event);
+        if (key->modifiers() == Qt::NoModifier &&
+            (key->key() == Qt::Key_Left || key->key() == Qt::Key_Right || key->key() == Qt::Key_End)) {
+            event->ignore();
+            return true;
+        }
+    }
+    return QPlainTextEdit::event(event);
+}
+
 void ChatInput::keyPressEvent(QKeyEvent *event)
 {
     const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;

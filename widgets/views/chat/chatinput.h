@@ -20,6 +20,7 @@ Q_SIGNALS:
     void cancelRequested(); ///< Escape
 
 protected:
+    bool event(QEvent *event) override;
     void keyPressEvent(QKeyEvent *event) override;
     void paintEvent(QPaintEvent *event) override;
     void resizeEvent(QResizeEvent *event) override;

@@ -10,6 +10,7 @@
 #include "widgets/theme/tabulartext.h"
 #include "widgets/theme/theme.h"
 
+#include <QEvent>
 #include <QPainter>
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
@@ -62,6 +63,7 @@ PenaltiesPanel::PenaltiesPanel(InspectorContext &context, QWidget *parent)
     m_table = new CellTable(tr("Penalised tokens"), this);
     m_table->setModel(m_model);
     m_table->setItemDelegate(new PenaltyDelegate(m_table));
+    m_table->viewport()->installEventFilter(this);
     content()->addWidget(m_table);
     connect(&context.explanations, &ExplanationService::changed, this, &PenaltiesPanel::scheduleRefresh);
     connect(&context.sampler, &SamplerModel::settingsChanged, this, &PenaltiesPanel::scheduleRefresh);
@@ -90,18 +92,20 @@ void PenaltiesPanel::refresh()
     layOutColumns();
 }
 
-void PenaltiesPanel::resizeEvent(QResizeEvent *event)
+bool PenaltiesPanel::eventFilter(QObject *watched, QEvent *event)
 {
-    LivePanel::resizeEvent(event);
-    layOutColumns();
+    // The viewport, not the panel: a scroll bar that comes or goes changes the room too.
+    if (watched == m_table->viewport() && event->type() == QEvent::Resize)
+        layOutColumns();
+    return LivePanel::eventFilter(watched, event);
 }
 
 void PenaltiesPanel::layOutColumns()
 {
     const Theme &theme = Theme::instance();
-    const int count = theme.scaled(44);
-    const int number = theme.scaled(52);
-    const int token = std::max(theme.scaled(80), m_table->viewport()->width() - count - 3 * number);
+    const int count = theme.scaled(38);
+    const int number = theme.scaled(48);
+    const int token = std::max(theme.scaled(56), m_table->viewport()->width() - count - 3 * number);
     m_table->setColumnWidth(PenaltyModel::TokenColumn, token);
     m_table->setColumnWidth(PenaltyModel::CountColumn, count);
     for (const int column :

@@ -19,7 +19,7 @@ public:
 
 protected:
     void refresh() override;
-    void resizeEvent(QResizeEvent *event) override;
+    bool eventFilter(QObject *watched, QEvent *event) override;
 
 private:
     void layOutColumns();
