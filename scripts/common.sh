@@ -5,7 +5,7 @@ project_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Debian packages: to build, to show every script and emoji, to fetch the default model.
 build_packages=(
     g++ cmake ninja-build ccache pkg-config git
-    qt6-base-dev libqt6svg6-dev libgl-dev libqcustomplot-dev
+    qt6-base-dev qt6-svg-dev libgl-dev libqcustomplot-dev
     libsentencepiece-dev libpcre2-dev nlohmann-json3-dev libexpected-dev libcli11-dev
 )
 font_packages=(fonts-inter fonts-jetbrains-mono fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji)
