@@ -14,7 +14,7 @@ namespace tokenloupe {
 namespace {
 
 /// A bar never takes more of its cell than this, so that the number beside it has room.
-constexpr double barShare = 0.62;
+constexpr double barShare = 0.56;
 /// How strongly removed candidates stay visible.
 constexpr double removedOpacity = 0.55;
 
