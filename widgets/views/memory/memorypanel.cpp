@@ -86,7 +86,7 @@ void MemoryPanel::refresh()
         // Reserved is not resident: where only a part is in use, both are said.
         const QString value = used == item.bytes
                                   ? formatMebibytes(used)
-                                  : tr("%1 of %2").arg(formatMebibytes(used), formatMebibytes(item.bytes));
+                                  : tr("%1 / %2").arg(formatMebibytes(used), formatMebibytes(item.bytes));
         segments.push_back({QString::fromUtf8(title.data(), static_cast<qsizetype>(title.size())),
                             static_cast<double>(used), value, QString::fromStdString(item.how), color++});
         expected += static_cast<double>(used);
@@ -103,7 +103,7 @@ void MemoryPanel::refresh()
     m_inUse->setFullScale(scale);
     m_inUse->setMarker(measured, tr("measured: %1").arg(formatBytes(std::uint64_t(measured))));
     m_measured->setSegments(
-        {{tr("Measured, resident"), measured, formatMebibytes(std::uint64_t(measured)),
+        {{tr("Measured"), measured, formatMebibytes(std::uint64_t(measured)),
           m_peak > 0 ? tr("Resident set of this process; most so far: %1").arg(formatBytes(m_peak))
                      : tr("Resident set of this process"),
           measuredColor}});
