@@ -310,7 +310,7 @@ void MainWindow::refreshActions()
     m_cancel->setEnabled(loading || status.state == EngineState::Prefilling);
     const bool talked = !m_inspector.conversation.entries().empty();
     m_regenerate->setEnabled(model && talked && !loading);
-    m_editLast->setEnabled(talked);
+    m_editLast->setEnabled(m_inspector.conversation.canEditLast());
     m_newChat->setEnabled(model);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QApplication>
 
+#include "tests/cli/clirunner.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
 #include "tests/theme/guiwarnings.h"
@@ -120,6 +121,38 @@ private Q_SLOTS:
             QVERIFY(run().steps.back().endsTurn);
         else
             QCOMPARE(run().steps.size(), std::size_t(replyTokens));
+    }
+
+    void theCommandLinePrintsTheSame()
+    {
+        const test::CliRunner cli;
+        const QString chat =
+            cli.file(QStringLiteral("chat.json"),
+                     QByteArray::fromStdString(toJson({{"user", question.toStdString()}}).dump()));
+        const auto model = inspector().host.status().model->model;
+        const test::CliResult result = cli.run(
+            {QStringLiteral("run"), QString::fromStdString(model->path().string()), QStringLiteral("--chat"),
+             chat, QStringLiteral("--temp"), QStringLiteral("0"), QStringLiteral("--repeat-penalty"),
+             QStringLiteral("1.1"), QStringLiteral("-n"), QString::number(replyTokens),
+             QStringLiteral("--context"), QStringLiteral("512"), QStringLiteral("--json")});
+        QVERIFY2(result.status == 0, result.messages.constData());
+        const auto lines = result.lines();
+        const auto tokens = test::eventsOf(lines, "token");
+        QCOMPARE(lines.front()["ids"].size(), run().start.prompt.size());
+        for (std::size_t i = 0; i < run().start.prompt.size(); ++i)
+            QCOMPARE(lines.front()["ids"][i].get<std::uint32_t>(), run().start.prompt[i].value());
+        QCOMPARE(tokens.size(), run().steps.size());
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            const StepRecord &record = run().steps[i];
+            QCOMPARE(tokens[i]["id"].get<std::uint32_t>(), record.token.value());
+            QCOMPARE(tokens[i]["rank"].get<std::uint32_t>(), record.rank);
+            QCOMPARE(tokens[i]["logit"].get<float>(), record.logit);
+            QCOMPARE(tokens[i]["p_raw"].get<double>(), record.pRaw);
+            QCOMPARE(tokens[i]["p"].get<double>(), record.p);
+            QCOMPARE(tokens[i]["entropy_bits"].get<double>(), record.entropyBits);
+            QCOMPARE(tokens[i]["kv_bytes"].get<std::uint64_t>(), record.kvBytes);
+        }
+        QCOMPARE(lines.back()["text"].get<std::string>(), inspector().conversation.entries()[1].text);
     }
 
     void theChatShowsTheReply()

@@ -18,7 +18,7 @@ class SamplerModel;
 /// One message of the chat. A reply belongs to a run; its text is what its tokens stand for.
 struct ConversationEntry
 {
-    enum class Author { System, User, Assistant };
+    enum class Author { User, Assistant };
     Author author = Author::User;
     std::string text;      ///< UTF-8; for replies: whole characters of the tokens so far
     std::uint64_t tag = 0; ///< replies only: of the request

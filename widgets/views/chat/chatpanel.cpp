@@ -153,7 +153,7 @@ void ChatPanel::refresh()
     const bool talked = !m_context.conversation.entries().empty();
     m_newChat->setEnabled(talked);
     m_regenerate->setEnabled(talked && status.model && !loading);
-    m_editLast->setEnabled(talked);
+    m_editLast->setEnabled(m_context.conversation.canEditLast());
     m_input->setHint(tr("⏎ send"));
     if (status.model)
         setEmptyState({});

@@ -94,14 +94,8 @@ void ChatView::setColouring(TokenColouring colouring)
 QString ChatView::roleOf(int entry) const
 {
     const ConversationEntry &message = m_context.conversation.entries()[std::size_t(entry)];
-    switch (message.author) {
-    case ConversationEntry::Author::System:
-        return tr("SYSTEM");
-    case ConversationEntry::Author::User:
+    if (message.author == ConversationEntry::Author::User)
         return tr("YOU");
-    case ConversationEntry::Author::Assistant:
-        break;
-    }
     const auto &model = m_context.host.status().model;
     QString name = model ? modelTitle(*model->model).toUpper() : tr("MODEL");
     if (m_colouring != TokenColouring::None)
