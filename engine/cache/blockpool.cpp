@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/cache/blockpool.h"
 
-#include "engine/cache/checkedmath.h"
+#include "engine/base/checkedmath.h"
 #include "engine/cache/hostmemory.h"
 
 #include <algorithm>
@@ -20,13 +20,15 @@ Status checkShape(const KvShape &shape, std::uint32_t blocks)
     const auto wrong = [](std::string message) {
         return makeError(ErrorCode::InvalidArgument, "KV cache", std::move(message));
     };
-    if (shape.kvHeads.empty())
+    if (shape.layers.empty())
         return wrong("a model without layers has no keys and values");
-    if (shape.headSize == 0 || shape.valueHeadSize == 0)
-        return wrong("head sizes must be positive, got " + std::to_string(shape.headSize) + " and " +
-                     std::to_string(shape.valueHeadSize));
-    if (std::find(shape.kvHeads.begin(), shape.kvHeads.end(), 0U) != shape.kvHeads.end())
-        return wrong("every layer needs at least one KV head");
+    for (const KvLayerShape &layer : shape.layers) {
+        if (layer.keySize == 0 || layer.valueSize == 0)
+            return wrong("head sizes must be positive, got " + std::to_string(layer.keySize) + " and " +
+                         std::to_string(layer.valueSize));
+        if (layer.heads == 0)
+            return wrong("every layer needs at least one KV head");
+    }
     if (shape.blockTokens == 0)
         return wrong("a block must hold at least one token");
     // With two types in one block, values that follow an odd number of halves would lie across a float's
@@ -48,7 +50,7 @@ Result<BlockPool> BlockPool::create(KvShape shape, std::uint32_t blocks)
 
     BlockPool pool;
     CheckedSize offset;
-    for (std::uint32_t layer = 0; layer < shape.layers(); ++layer) {
+    for (std::uint32_t layer = 0; layer < shape.layers.size(); ++layer) {
         pool.m_layerOffset.push_back(offset.value());
         offset += CheckedSize(shape.bytesPerToken(layer)) * shape.blockTokens;
     }
@@ -118,20 +120,19 @@ void BlockPool::give(BlockId block)
 
 std::byte *BlockPool::keys(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
-    assert(block.value() < m_capacity && layer.value() < m_shape.layers());
-    assert(kvHead < m_shape.kvHeads[layer.value()]);
+    assert(block.value() < m_capacity && layer.value() < m_shape.layers.size());
+    assert(kvHead < m_shape.layers[layer.value()].heads);
     const std::uint64_t headBytes =
-        std::uint64_t(m_shape.blockTokens) * m_shape.headSize * kvTypeBytes(m_shape.keyType);
+        m_shape.blockTokens * kvRowBytes(m_shape.keyType, m_shape.layers[layer.value()].keySize);
     return m_memory + block.value() * (m_bytes / m_capacity) + m_layerOffset[layer.value()] +
            kvHead * headBytes;
 }
 
 std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
-    const std::uint64_t keyBytes = std::uint64_t(m_shape.blockTokens) * m_shape.headSize *
-                                   kvTypeBytes(m_shape.keyType) * m_shape.kvHeads[layer.value()];
+    const std::uint64_t keyBytes = m_shape.blockTokens * m_shape.keyBytesPerToken(layer.value());
     const std::uint64_t headBytes =
-        std::uint64_t(m_shape.blockTokens) * m_shape.valueHeadSize * kvTypeBytes(m_shape.valueType);
+        m_shape.blockTokens * kvRowBytes(m_shape.valueType, m_shape.layers[layer.value()].valueSize);
     return keys(block, layer, 0) + keyBytes + kvHead * headBytes;
 }
 

@@ -3,35 +3,14 @@
 
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
+#include "engine/cache/kvshape.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 namespace tokenloupe {
-
-enum class KvType : std::uint8_t { F32, F16 };
-std::string_view kvTypeName(KvType type); ///< "f32"
-Result<KvType> kvTypeOf(std::string_view name);
-std::uint32_t kvTypeBytes(KvType type);
-
-/// What a KV cache holds, per layer: kvHeads[l] heads of headSize keys and valueHeadSize values per token.
-struct KvShape
-{
-    std::vector<std::uint32_t> kvHeads; ///< per layer
-    std::uint32_t headSize = 0;
-    std::uint32_t valueHeadSize = 0;
-    KvType keyType = KvType::F32;
-    KvType valueType = KvType::F32;
-    std::uint32_t blockTokens = 16;
-
-    std::uint32_t layers() const { return static_cast<std::uint32_t>(kvHeads.size()); }
-    std::uint64_t bytesPerToken(std::uint32_t layer) const; ///< K and V of one layer
-    std::uint64_t bytesPerToken() const;                    ///< Σ over layers
-    std::uint64_t blockBytes() const { return bytesPerToken() * blockTokens; }
-};
 
 /// Fixed number of equal blocks. A block holds, for every layer, K then V of blockTokens tokens, each laid
 /// out (kvHead, slot, headSize), so that one head's keys of a block are contiguous. Memory is reserved at

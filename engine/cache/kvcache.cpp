@@ -34,7 +34,7 @@ Result<KvCache> KvCache::create(const KvShape &shape, std::uint32_t contextToken
 
 std::uint64_t KvCache::usedBytes() const
 {
-    return m_table.blocks.size() * shape().blockBytes();
+    return m_table.blocks.size() * shape().bytesPerToken() * shape().blockTokens;
 }
 
 Status KvCache::append(std::uint32_t count)

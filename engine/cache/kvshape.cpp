@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/cache/blockpool.h"
-#include "engine/cache/checkedmath.h"
+#include "engine/cache/kvshape.h"
+
+#include "engine/base/checkedmath.h"
+
+#include <algorithm>
 
 namespace tokenloupe {
 
-std::string_view kvTypeName(KvType type)
+std::uint64_t KvShape::keyBytesPerToken(std::uint32_t layer) const
 {
-    return type == KvType::F16 ? "f16" : "f32";
+    return (CheckedSize(layers[layer].heads) * kvRowBytes(keyType, layers[layer].keySize)).value();
 }
 
-Result<KvType> kvTypeOf(std::string_view name)
+std::uint64_t KvShape::valueBytesPerToken(std::uint32_t layer) const
 {
-    for (const KvType type : {KvType::F32, KvType::F16}) {
-        if (name == kvTypeName(type))
-            return type;
-    }
-    return makeError(ErrorCode::InvalidArgument, "KV cache type",
-                     std::string(name) + " is not one of f32, f16");
-}
-
-std::uint32_t kvTypeBytes(KvType type)
-{
-    return type == KvType::F16 ? 2 : 4;
+    return (CheckedSize(layers[layer].heads) * kvRowBytes(valueType, layers[layer].valueSize)).value();
 }
 
 std::uint64_t KvShape::bytesPerToken(std::uint32_t layer) const
 {
-    const CheckedSize head =
-        CheckedSize(headSize) * kvTypeBytes(keyType) + CheckedSize(valueHeadSize) * kvTypeBytes(valueType);
-    return (head * kvHeads[layer]).value();
+    return (CheckedSize(keyBytesPerToken(layer)) + CheckedSize(valueBytesPerToken(layer))).value();
 }
 
 std::uint64_t KvShape::bytesPerToken() const
 {
     CheckedSize sum;
-    for (std::uint32_t layer = 0; layer < layers(); ++layer)
+    for (std::uint32_t layer = 0; layer < layers.size(); ++layer)
         sum += CheckedSize(bytesPerToken(layer));
     return sum.value();
+}
+
+std::vector<KvLayerGroup> KvShape::groups() const
+{
+    std::vector<KvLayerGroup> groups;
+    for (std::uint32_t layer = 0; layer < layers.size(); ++layer) {
+        if (layers[layer].heads == 0)
+            continue;
+        const std::uint32_t window = layers[layer].window;
+        auto group = std::find_if(groups.begin(), groups.end(),
+                                  [window](const KvLayerGroup &known) { return known.window == window; });
+        if (group == groups.end())
+            group = groups.insert(groups.end(), KvLayerGroup{window, {}});
+        group->layers.push_back(layer);
+    }
+    return groups;
 }
 
 } // namespace tokenloupe

@@ -23,9 +23,9 @@ AttentionCall::AttentionCall(Activations queries, const KvCache &cache, const At
     , m_params(params)
     , m_output(output)
     , m_kernels(kernels)
-    , m_places(
-          attentionScratch(cache.shape().headSize, cache.shape().valueHeadSize, cache.shape().blockTokens))
-    , m_kvHeads(cache.shape().kvHeads[params.layer.value()])
+    , m_layer(cache.shape().layers[params.layer.value()])
+    , m_places(attentionScratch(m_layer.keySize, m_layer.valueSize, cache.shape().blockTokens))
+    , m_kvHeads(m_layer.heads)
     , m_group(params.heads / m_kvHeads)
 {
     cut(std::min(m_group, attentionLanes));
@@ -40,8 +40,7 @@ void AttentionCall::balance(int threads)
 std::int64_t AttentionCall::pieceCost() const
 {
     const auto positions = static_cast<std::int64_t>(m_params.firstPosition) + m_queries.rows;
-    return positions * m_headsPerPiece * m_rowsPerPiece *
-           (std::int64_t(m_cache.shape().headSize) + m_cache.shape().valueHeadSize);
+    return positions * m_headsPerPiece * m_rowsPerPiece * (std::int64_t(m_layer.keySize) + m_layer.valueSize);
 }
 
 void AttentionCall::run(std::int64_t piece, float *scratch) const
@@ -80,7 +79,7 @@ std::uint32_t AttentionCall::seenPositions() const
 
 float *AttentionCall::queryOf(float *scratch, std::size_t lane) const
 {
-    return scratch + m_places.queries + lane * m_cache.shape().headSize;
+    return scratch + m_places.queries + lane * m_layer.keySize;
 }
 
 float *AttentionCall::scoresOf(float *scratch, std::size_t lane) const
@@ -90,21 +89,20 @@ float *AttentionCall::scoresOf(float *scratch, std::size_t lane) const
 
 AttentionCall::Lane AttentionCall::startLane(std::int64_t row, std::uint32_t head, float *query) const
 {
-    const KvShape &shape = m_cache.shape();
     const std::uint32_t position = m_params.firstPosition + static_cast<std::uint32_t>(row);
     Lane lane;
     lane.positions.end = position + 1;
     if (m_params.window && lane.positions.end > *m_params.window)
         lane.positions.begin = lane.positions.end - *m_params.window;
-    lane.output = m_output.data + row * m_output.columns + std::int64_t(head) * shape.valueHeadSize;
-    std::fill_n(lane.output, shape.valueHeadSize, 0.0F);
+    lane.output = m_output.data + row * m_output.columns + std::int64_t(head) * m_layer.valueSize;
+    std::fill_n(lane.output, m_layer.valueSize, 0.0F);
     if (m_params.weights) {
         lane.weights = m_params.weights + (row * m_params.heads + head) * seenPositions();
         std::fill_n(lane.weights, seenPositions(), 0.0F);
     }
-    std::copy_n(m_queries.data + row * m_queries.columns + std::int64_t(head) * shape.headSize,
-                shape.headSize, query);
-    m_kernels.scale(m_params.scale, shape.headSize, query);
+    std::copy_n(m_queries.data + row * m_queries.columns + std::int64_t(head) * m_layer.keySize,
+                m_layer.keySize, query);
+    m_kernels.scale(m_params.scale, m_layer.keySize, query);
     return lane;
 }
 
@@ -141,11 +139,11 @@ void AttentionCall::score(std::size_t lanes, std::uint32_t kvHead, PositionRange
                           float *scratch) const
 {
     const KvShape &shape = m_cache.shape();
-    const std::uint64_t keyBytes = std::uint64_t(shape.headSize) * kvTypeBytes(shape.keyType);
-    const TensorType type = shape.keyType == KvType::F16 ? TensorType::F16 : TensorType::F32;
+    const std::uint64_t keyBytes = kvRowBytes(shape.keyType, m_layer.keySize);
+    const TensorType type = tensorTypeOf(shape.keyType);
     forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
         const std::byte *keys = m_cache.pool().keys(block, m_params.layer, kvHead) + slot * keyBytes;
-        m_kernels.matmul({type, range.size(), shape.headSize, keys}, queryOf(scratch, 0), shape.headSize,
+        m_kernels.matmul({type, range.size(), m_layer.keySize, keys}, queryOf(scratch, 0), m_layer.keySize,
                          static_cast<std::int64_t>(lanes), scoresOf(scratch, 0) + (range.begin - first),
                          attentionPiece, 0, range.size());
     });
@@ -162,7 +160,7 @@ void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores,
     const float maximum = std::max(lane.maximum, m_kernels.maximum(own, seen.size()));
     if (maximum > lane.maximum && lane.sum > 0.0F) {
         const float factor = std::exp(lane.maximum - maximum);
-        m_kernels.scale(factor, m_cache.shape().valueHeadSize, lane.output);
+        m_kernels.scale(factor, m_layer.valueSize, lane.output);
         lane.sum *= factor;
     }
     lane.maximum = maximum;
@@ -175,7 +173,7 @@ void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores,
 void AttentionCall::accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
                                std::uint32_t first, float *scratch) const
 {
-    const std::int64_t width = m_cache.shape().valueHeadSize;
+    const std::int64_t width = m_layer.valueSize;
     const float *scores = scoresOf(scratch, 0);
     forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
         const float *values = blockValues(block, kvHead, slot, range.size(), scratch + m_places.values);
@@ -195,18 +193,18 @@ const float *AttentionCall::blockValues(BlockId block, std::uint32_t kvHead, std
 {
     const KvShape &shape = m_cache.shape();
     const std::byte *stored = m_cache.pool().values(block, m_params.layer, kvHead) +
-                              std::uint64_t(slot) * shape.valueHeadSize * kvTypeBytes(shape.valueType);
+                              slot * kvRowBytes(shape.valueType, m_layer.valueSize);
     if (shape.valueType == KvType::F32)
         return reinterpret_cast<const float *>(stored);
     m_kernels.fromHalf(reinterpret_cast<const std::uint16_t *>(stored),
-                       std::int64_t(count) * shape.valueHeadSize, converted);
+                       std::int64_t(count) * m_layer.valueSize, converted);
     return converted;
 }
 
 void AttentionCall::finish(const Lane &lane) const
 {
     const float inverse = 1.0F / lane.sum;
-    m_kernels.scale(inverse, m_cache.shape().valueHeadSize, lane.output);
+    m_kernels.scale(inverse, m_layer.valueSize, lane.output);
     if (!lane.weights)
         return;
     float *weights = lane.weights + lane.positions.begin;

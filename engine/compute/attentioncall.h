@@ -73,6 +73,7 @@ private:
     const AttentionParams &m_params;
     Activations m_output;
     const CpuKernels &m_kernels;
+    KvLayerShape m_layer;
     AttentionScratch m_places;
     std::uint32_t m_kvHeads;
     std::uint32_t m_group; // query heads that share a KV head

@@ -13,19 +13,20 @@ Status checkAttention(Activations queries, const KvCache &cache, const Attention
                       Activations output)
 {
     const KvShape &shape = cache.shape();
-    if (params.layer.value() >= shape.layers())
-        return wrongShape("attend", "layers", shape.layers(), std::int64_t(params.layer.value()) + 1);
-    if (params.heads == 0 || params.heads % shape.kvHeads[params.layer.value()] != 0)
-        return wrongShape("attend", "query heads, a multiple of the KV heads", params.heads,
-                          shape.kvHeads[params.layer.value()]);
+    const auto layers = static_cast<std::int64_t>(shape.layers.size());
+    if (params.layer.value() >= layers)
+        return wrongShape("attend", "layers", layers, std::int64_t(params.layer.value()) + 1);
+    const KvLayerShape &layer = shape.layers[params.layer.value()];
+    if (params.heads == 0 || params.heads % layer.heads != 0)
+        return wrongShape("attend", "query heads, a multiple of the KV heads", params.heads, layer.heads);
     if (queries.rows < 1 || queries.rows != output.rows)
         return wrongShape("attend", "output rows", output.rows, queries.rows);
-    if (queries.columns != std::int64_t(params.heads) * shape.headSize)
+    if (queries.columns != std::int64_t(params.heads) * layer.keySize)
         return wrongShape("attend", "query columns", queries.columns,
-                          std::int64_t(params.heads) * shape.headSize);
-    if (output.columns != std::int64_t(params.heads) * shape.valueHeadSize)
+                          std::int64_t(params.heads) * layer.keySize);
+    if (output.columns != std::int64_t(params.heads) * layer.valueSize)
         return wrongShape("attend", "output columns", output.columns,
-                          std::int64_t(params.heads) * shape.valueHeadSize);
+                          std::int64_t(params.heads) * layer.valueSize);
     if (std::int64_t(params.firstPosition) + queries.rows > cache.tokens())
         return wrongShape("attend", "tokens in the cache", cache.tokens(),
                           std::int64_t(params.firstPosition) + queries.rows);
@@ -58,17 +59,20 @@ Status CpuBackend::storeKv(Activations keys, Activations values, LayerIndex laye
                            std::uint32_t firstPosition, KvCache &cache)
 {
     const KvShape &shape = cache.shape();
-    if (layer.value() >= shape.layers())
-        return wrongShape("store keys and values", "layers", shape.layers(), std::int64_t(layer.value()) + 1);
-    const std::uint32_t heads = shape.kvHeads[layer.value()];
+    const auto layers = static_cast<std::int64_t>(shape.layers.size());
+    if (layer.value() >= layers)
+        return wrongShape("store keys and values", "layers", layers, std::int64_t(layer.value()) + 1);
+    const std::uint32_t heads = shape.layers[layer.value()].heads;
+    const std::uint32_t keySize = shape.layers[layer.value()].keySize;
+    const std::uint32_t valueSize = shape.layers[layer.value()].valueSize;
     if (keys.rows != values.rows)
         return wrongShape("store keys and values", "rows", values.rows, keys.rows);
-    if (keys.columns != std::int64_t(heads) * shape.headSize)
+    if (keys.columns != std::int64_t(heads) * keySize)
         return wrongShape("store keys and values", "key columns", keys.columns,
-                          std::int64_t(heads) * shape.headSize);
-    if (values.columns != std::int64_t(heads) * shape.valueHeadSize)
+                          std::int64_t(heads) * keySize);
+    if (values.columns != std::int64_t(heads) * valueSize)
         return wrongShape("store keys and values", "value columns", values.columns,
-                          std::int64_t(heads) * shape.valueHeadSize);
+                          std::int64_t(heads) * valueSize);
     if (std::int64_t(firstPosition) + keys.rows > cache.tokens())
         return wrongShape("store keys and values", "tokens in the cache", cache.tokens(),
                           std::int64_t(firstPosition) + keys.rows);
@@ -85,14 +89,12 @@ Status CpuBackend::storeKv(Activations keys, Activations values, LayerIndex laye
             const BlockId block = cache.table().blocks[position / shape.blockTokens];
             const std::uint64_t slot = position % shape.blockTokens;
             for (std::uint32_t head = 0; head < heads; ++head) {
-                store(keys.data + row * keys.columns + std::int64_t(head) * shape.headSize, shape.headSize,
-                      shape.keyType,
-                      cache.pool().keys(block, layer, head) +
-                          slot * shape.headSize * kvTypeBytes(shape.keyType));
-                store(values.data + row * values.columns + std::int64_t(head) * shape.valueHeadSize,
-                      shape.valueHeadSize, shape.valueType,
+                store(keys.data + row * keys.columns + std::int64_t(head) * keySize, keySize, shape.keyType,
+                      cache.pool().keys(block, layer, head) + slot * kvRowBytes(shape.keyType, keySize));
+                store(values.data + row * values.columns + std::int64_t(head) * valueSize, valueSize,
+                      shape.valueType,
                       cache.pool().values(block, layer, head) +
-                          slot * shape.valueHeadSize * kvTypeBytes(shape.valueType));
+                          slot * kvRowBytes(shape.valueType, valueSize));
             }
         }
     });

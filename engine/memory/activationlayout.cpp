@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/memory/activationlayout.h"
 
-#include "engine/cache/checkedmath.h"
+#include "engine/base/checkedmath.h"
 
 #include <algorithm>
 

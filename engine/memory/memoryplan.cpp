@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/memory/memoryplan.h"
 
-#include "engine/cache/checkedmath.h"
+#include "engine/base/checkedmath.h"
 #include "engine/memory/activationlayout.h"
 
 #include <algorithm>
@@ -45,23 +45,31 @@ Status checkSettings(const ModelConfig &config, const RunMemorySettings &setting
 
 Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySettings &settings)
 {
-    const std::uint32_t keyBytes = kvTypeBytes(settings.keyType);
-    const std::uint32_t valueBytes = kvTypeBytes(settings.valueType);
-    CheckedSize heads;
+    KvShape shape;
+    shape.layers = kvLayers(config);
+    shape.keyType = settings.keyType;
+    shape.valueType = settings.valueType;
+    shape.blockTokens = settings.blockTokens;
+    KvPlanSettings room;
+    room.contextTokens = settings.contextTokens;
+    room.batchTokens = settings.batchTokens;
+    const Result<KvPlan> plan = planKv(shape, room);
+    if (!plan)
+        return tl::unexpected(plan.error());
+    std::uint64_t heads = 0;
     for (const std::uint32_t count : config.kvHeads)
-        heads += CheckedSize(count);
-    const std::uint64_t blocks =
-        (std::uint64_t(settings.contextTokens) + settings.blockTokens - 1) / settings.blockTokens;
-    const CheckedSize perHead =
-        CheckedSize(config.headSize) * keyBytes + CheckedSize(config.valueHeadSize) * valueBytes;
-    const CheckedSize bytes = heads * perHead * settings.blockTokens * blocks;
-    if (!bytes.isValid())
-        return tooLarge("the KV cache");
-    return MemoryItem{MemoryPart::KvCache, bytes.value(),
-                      text(heads.value()) + " KV heads in " + text(config.layers) + " layers × (" +
-                          text(config.headSize) + " key numbers × " + text(keyBytes) + " bytes + " +
-                          text(config.valueHeadSize) + " value numbers × " + text(valueBytes) + " bytes) × " +
-                          text(blocks) + " blocks × " + text(settings.blockTokens) + " tokens"};
+        heads += count;
+    const std::uint64_t cells =
+        std::max_element(plan->layers.begin(), plan->layers.end(), [](const auto &a, const auto &b) {
+            return a.cells < b.cells;
+        })->cells;
+    return MemoryItem{MemoryPart::KvCache, plan->bytes,
+                      text(heads) + " KV heads in " + text(config.layers) + " layers × (" +
+                          text(config.headSize) + " key numbers as " +
+                          std::string(kvTypeName(settings.keyType)) + " + " + text(config.valueHeadSize) +
+                          " value numbers as " + std::string(kvTypeName(settings.valueType)) + ") × " +
+                          text(cells / settings.blockTokens) + " blocks × " + text(settings.blockTokens) +
+                          " tokens"};
 }
 
 Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySettings &settings)
@@ -149,6 +157,15 @@ std::uint64_t MemoryPlan::bytesOf(MemoryPart part) const
                            [part](std::uint64_t sum, const MemoryItem &item) {
                                return item.part == part ? sum + item.bytes : sum;
                            });
+}
+
+std::vector<KvLayerShape> kvLayers(const ModelConfig &config)
+{
+    std::vector<KvLayerShape> layers;
+    for (std::uint32_t layer = 0; layer < config.kvHeads.size(); ++layer)
+        layers.push_back(
+            {config.kvHeads[layer], config.headSize, config.valueHeadSize, config.windowOf(layer)});
+    return layers;
 }
 
 Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,

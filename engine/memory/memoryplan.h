@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
-#include "engine/cache/blockpool.h"
+#include "engine/cache/kvplan.h"
 #include "engine/model/modelconfig.h"
 
 #include <cstdint>
@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace tokenloupe {
+
+/// What each layer of the model keeps of a token.
+std::vector<KvLayerShape> kvLayers(const ModelConfig &config);
 
 struct RunMemorySettings
 {

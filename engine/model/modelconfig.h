@@ -30,9 +30,15 @@ struct ModelConfig
     std::string ropeScaling = "none";
     float ropeScaleFactor = 1.0F; ///< positions are divided by it before they are turned into angles
     std::optional<std::uint32_t> slidingWindow;
+    std::vector<std::uint32_t> windows; ///< per layer, 0: sees everything; empty: slidingWindow for all
     std::uint64_t parameters = 0;
 
     std::uint32_t kvHeadsOf(std::uint32_t layer) const { return kvHeads[layer]; }
+    /// Positions that a token of this layer sees, itself included; 0: all.
+    std::uint32_t windowOf(std::uint32_t layer) const
+    {
+        return windows.empty() ? slidingWindow.value_or(0) : windows[layer];
+    }
 };
 
 } // namespace tokenloupe

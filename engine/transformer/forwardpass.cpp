@@ -138,7 +138,8 @@ Status ForwardPass::attend(LayerIndex layer, Activations query, Activations outp
     params.heads = m_config.heads;
     params.firstPosition = m_firstPosition + static_cast<std::uint32_t>(m_firstRow);
     params.scale = 1.0F / std::sqrt(static_cast<float>(m_config.headSize));
-    params.window = m_config.slidingWindow;
+    if (const std::uint32_t window = m_config.windowOf(layer.value()); window > 0)
+        params.window = window;
     if (!wants(TapPoint::AttentionWeights, layer))
         return m_backend.attend(query, m_cache, params, output);
 

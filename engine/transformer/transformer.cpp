@@ -67,8 +67,7 @@ Status checkRequest(const ForwardRequest &request, const ModelConfig &config, st
 
 Status checkCache(const KvShape &shape, const ModelConfig &config)
 {
-    if (shape.kvHeads == config.kvHeads && shape.headSize == config.headSize &&
-        shape.valueHeadSize == config.valueHeadSize)
+    if (shape.layers == kvLayers(config))
         return {};
     return makeError(ErrorCode::InvalidArgument, "forward pass",
                      "the KV cache has the shape of another model");
@@ -133,11 +132,8 @@ std::uint32_t Transformer::maxBatch() const
 
 KvShape Transformer::kvShape(KvType keys, KvType values) const
 {
-    const ModelConfig &config = m_state->model->config();
     KvShape shape;
-    shape.kvHeads = config.kvHeads;
-    shape.headSize = config.headSize;
-    shape.valueHeadSize = config.valueHeadSize;
+    shape.layers = kvLayers(m_state->model->config());
     shape.keyType = keys;
     shape.valueType = values;
     return shape;

@@ -44,10 +44,12 @@ QLabel *addSectionHeading(QVBoxLayout *layout, const QString &title, QLabel **su
 // "3" when all layers have as many, else "1 to 4".
 QString kvHeadsText(const KvShape &shape)
 {
-    const auto [least, most] = std::minmax_element(shape.kvHeads.begin(), shape.kvHeads.end());
-    if (*least == *most)
-        return QString::number(*most);
-    return KvCachePanel::tr("%1 to %2").arg(*least).arg(*most);
+    const auto [least, most] =
+        std::minmax_element(shape.layers.begin(), shape.layers.end(),
+                            [](const KvLayerShape &a, const KvLayerShape &b) { return a.heads < b.heads; });
+    if (least->heads == most->heads)
+        return QString::number(most->heads);
+    return KvCachePanel::tr("%1 to %2").arg(least->heads).arg(most->heads);
 }
 
 } // namespace
@@ -118,9 +120,8 @@ void KvCachePanel::refresh()
 
     const KvShape &shape = status.kvShape;
     std::vector<LayerBytes> layers;
-    for (const std::uint32_t heads : shape.kvHeads)
-        layers.push_back({std::uint64_t(heads) * shape.headSize * kvTypeBytes(shape.keyType),
-                          std::uint64_t(heads) * shape.valueHeadSize * kvTypeBytes(shape.valueType)});
+    for (std::uint32_t layer = 0; layer < shape.layers.size(); ++layer)
+        layers.push_back({shape.keyBytesPerToken(layer), shape.valueBytesPerToken(layer)});
     if (!layers.empty())
         m_layersSummary->setText(
             tr("%1 layers · keys %2, values %3 a token")
@@ -137,7 +138,7 @@ void KvCachePanel::showHeading(const Run *run)
     QStringList parts;
     if (run && record)
         parts << formatBytes(record->kvBytes);
-    if (!status.kvShape.kvHeads.empty()) {
+    if (!status.kvShape.layers.empty()) {
         parts << tr("%1 a token").arg(formatBytes(status.kvShape.bytesPerToken()));
         if (status.model)
             parts << tr("%1 of %2 heads").arg(kvHeadsText(status.kvShape)).arg(status.model->config().heads);
@@ -154,7 +155,7 @@ void KvCachePanel::showCurve(const Run &run)
         m_run = run.start.run;
         m_steps = 0;
         m_plot->clear();
-        if (!shape.kvHeads.empty()) {
+        if (!shape.layers.empty()) {
             m_plot->setFormula(static_cast<double>(shape.bytesPerToken()) / mebibyte,
                                tr("%1 a token").arg(formatBytes(shape.bytesPerToken())));
             m_plot->setLimit(status.session.contextTokens,

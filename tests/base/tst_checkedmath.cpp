@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/cache/checkedmath.h"
+#include "engine/base/checkedmath.h"
 #include "tests/support/testmain.h"
 
 #include <random>
