@@ -66,6 +66,7 @@ RunToolBar::RunToolBar(InspectorContext &context, const Actions &actions, QMenu 
     m_pause = addActionButton(actions.pause);
     addActionButton(actions.step);
     addActionButton(actions.stop);
+    addActionButton(actions.branch);
     space(gap);
     m_position = new QLabel(this);
     m_position->setAccessibleName(tr("Position"));

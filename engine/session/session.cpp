@@ -76,6 +76,20 @@ Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &c
     return settings;
 }
 
+RunMemorySettings memorySettings(const SessionSettings &settings)
+{
+    RunMemorySettings memory;
+    memory.contextTokens = settings.contextTokens;
+    memory.batchTokens = settings.batchTokens;
+    memory.keyType = settings.keyType;
+    memory.valueType = settings.valueType;
+    memory.blockTokens = settings.blockTokens;
+    memory.sequences = settings.sequences;
+    memory.traceBudgetBytes = settings.logitBudgetBytes;
+    memory.threads = static_cast<std::uint32_t>(settings.threads);
+    return memory;
+}
+
 /// What is anonymous memory of the plan must fit this machine: weights are a mapping of their file.
 Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings)
 {
@@ -95,6 +109,14 @@ Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings)
 
 } // namespace
 
+Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings)
+{
+    const auto complete = completed(settings, model.config());
+    if (!complete)
+        return tl::unexpected(complete.error());
+    return planMemory(model.config(), model.model->weightsBytes(), memorySettings(*complete));
+}
+
 Session::Session(std::unique_ptr<State> state)
     : m_state(std::move(state))
 {}
@@ -109,15 +131,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
         return tl::unexpected(complete.error());
     SessionSettings own = *complete;
 
-    RunMemorySettings memory;
-    memory.contextTokens = own.contextTokens;
-    memory.batchTokens = own.batchTokens;
-    memory.keyType = own.keyType;
-    memory.valueType = own.valueType;
-    memory.blockTokens = own.blockTokens;
-    memory.sequences = own.sequences;
-    memory.traceBudgetBytes = own.logitBudgetBytes;
-    memory.threads = static_cast<std::uint32_t>(own.threads);
+    const RunMemorySettings memory = memorySettings(own);
     auto newPlan = planMemory(config, model->model->weightsBytes(), memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());

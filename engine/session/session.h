@@ -44,6 +44,10 @@ struct SessionSettings
     bool operator==(const SessionSettings &) const = default;
 };
 
+/// What a session with these settings would take; the error that creating it would give for settings that do
+/// not go together.
+Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings);
+
 /// A run to be started.
 struct PromptRequest
 {
