@@ -58,7 +58,7 @@ public:
     /// them counts as a prefix.
     std::uint32_t adopt(SequenceId id, std::span<const TokenId> wanted);
 
-    /// Makes room for more tokens: of free blocks first, then of those that only the index holds, the least
+    /// Makes room for more tokens: takes free blocks first, then those that only the index holds, the least
     /// recently used first. ContextFull, and nothing changed, when there is too little. A shared or indexed
     /// block that is partly filled is copied before it is written to.
     Status append(SequenceId id, std::span<const TokenId> tokens);
@@ -95,23 +95,29 @@ public:
 
 private:
     friend class KvView;
-    explicit KvCache(KvCacheSettings settings);
+    KvCache(KvCacheSettings settings, std::vector<BlockPool> pools);
 
     KvSequence &find(SequenceId id);
     std::uint32_t blocksFor(std::uint64_t tokens) const;
     std::uint32_t firstNeededBlock(std::size_t group, std::uint32_t tokens) const;
-    bool holdsAllFor(const KvSequence &sequence, std::uint32_t tokens) const;
-    std::uint32_t newBlocks(const KvSequence &sequence, std::size_t group, std::uint64_t tokens) const;
+    bool holdsAllFor(const BlockTables &tables, std::uint32_t tokens) const;
+    std::uint32_t usable(const PrefixIndex::Match &match) const;
+
     std::uint64_t availableBlocks(const KvSequence &sequence, std::size_t group) const;
+    std::uint32_t copiesNeeded(const KvSequence &sequence, std::size_t group) const;
+    bool isOnlyOurs(std::size_t group, BlockId block) const;
     void leaveWindow(KvSequence &sequence, std::size_t group);
+    bool makeFree(std::size_t group);
     BlockId takeBlock(std::size_t group);
-    void copyLastIfShared(KvSequence &sequence, std::size_t group);
-    void release(std::size_t group, BlockId block);
+    void ownBlock(KvSequence &sequence, std::size_t group, std::size_t index);
+    void noteEvicted(std::size_t group, BlockId block);
+
     void cut(KvSequence &sequence, std::uint32_t tokens);
-    void index(KvSequence &sequence);
-    void indexTail(KvSequence &sequence);
-    std::uint32_t takeFromIndex(KvSequence &sequence, std::span<const TokenId> wanted);
-    void noteTokens(KvSequence &sequence, std::uint32_t from);
+    void indexWritten(KvSequence &sequence);
+    std::uint32_t takeFrom(KvSequence &sequence, const PrefixIndex::Match &match,
+                           std::span<const TokenId> wanted);
+    void releaseAll(const BlockTables &tables);
+    CacheBlock snapshotOf(std::size_t group, BlockId block) const;
 
     KvCacheSettings m_settings;
     std::vector<BlockPool> m_pools;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
+#include "engine/cache/prefixindex.h"
 
 #include <cstdint>
 #include <limits>
@@ -18,9 +19,9 @@ struct KvSequence
     SequenceId id;
     RunId run;
     std::vector<TokenId> tokens;
-    std::vector<std::vector<BlockId>> tables; ///< by group; invalid where the window left the block behind
-    std::uint32_t written = 0;                ///< of the tokens: those whose rows were computed
-    std::uint32_t hitTokens = 0;              ///< of the tokens: found ready by the last adopt or fork
+    BlockTables tables;
+    std::uint32_t written = 0;   ///< of the tokens: those whose rows were computed
+    std::uint32_t hitTokens = 0; ///< of the tokens: found ready by the last adopt or fork
     /// Tokens before the place where blocks were dropped: what follows was computed with a prefix that the
     /// tokens no longer show.
     std::uint32_t pureTokens = allPure;
