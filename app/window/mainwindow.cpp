@@ -256,6 +256,9 @@ void MainWindow::refreshStatusBar()
     case EngineState::Paused:
         engine = tr("engine paused");
         break;
+    case EngineState::Measuring:
+        engine = tr("engine measuring");
+        break;
     }
     const bool busy = status.state == EngineState::Running || status.state == EngineState::Prefilling ||
                       status.state == EngineState::Loading;

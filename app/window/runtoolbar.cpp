@@ -167,6 +167,9 @@ void RunToolBar::refreshPosition()
     case EngineState::Paused:
         state = tr("paused");
         break;
+    case EngineState::Measuring:
+        state = tr("measuring");
+        break;
     }
     const StepRef selected = m_context.selection.current();
     const Run *run = m_context.runs.run(selected.run);

@@ -45,11 +45,7 @@ Status checkSettings(const ModelConfig &config, const RunMemorySettings &setting
 
 Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySettings &settings)
 {
-    KvShape shape;
-    shape.layers = kvLayers(config);
-    shape.keyType = settings.keyType;
-    shape.valueType = settings.valueType;
-    shape.blockTokens = settings.blockTokens;
+    const KvShape shape = kvShape(config, settings);
     KvPlanSettings room;
     room.contextTokens = settings.contextTokens;
     room.sequences = settings.sequences;
@@ -174,6 +170,16 @@ std::vector<KvLayerShape> kvLayers(const ModelConfig &config)
         layers.push_back(
             {config.kvHeads[layer], config.headSize, config.valueHeadSize, config.windowOf(layer)});
     return layers;
+}
+
+KvShape kvShape(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    KvShape shape;
+    shape.layers = kvLayers(config);
+    shape.keyType = settings.keyType;
+    shape.valueType = settings.valueType;
+    shape.blockTokens = settings.blockTokens;
+    return shape;
 }
 
 Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,
