@@ -90,16 +90,23 @@ Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySet
 
 Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySettings &settings)
 {
+    const bool rotatesKeys = settings.keyPhase == KeyPhase::Unrotated;
     const std::uint64_t scratch =
-        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens).total;
-    const CheckedSize rotary = CheckedSize(settings.batchTokens) * config.ropeDimensions;
+        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens, settings.keyPhase)
+            .total;
+    const std::uint64_t positions =
+        std::uint64_t(settings.batchTokens) + (rotatesKeys ? settings.contextTokens : 0);
+    const CheckedSize rotary = CheckedSize(positions) * config.ropeDimensions;
     const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + rotary) * sizeof(float);
     if (!bytes.isValid())
         return tooLarge("the threads' scratch");
     return MemoryItem{MemoryPart::Runtime, bytes.value(),
                       text(settings.threads) + " threads × " + text(scratch) +
-                          " numbers of attention scratch + " + text(settings.batchTokens) + " tokens × " +
-                          text(config.ropeDimensions) + " sines and cosines, 4 bytes each"};
+                          " numbers of attention scratch + " +
+                          (rotatesKeys ? "(" + text(settings.batchTokens) + " tokens + " +
+                                             text(settings.contextTokens) + " positions of keys)"
+                                       : text(settings.batchTokens) + " tokens") +
+                          " × " + text(config.ropeDimensions) + " sines and cosines, 4 bytes each"};
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/cache/keyphase.h"
 #include "engine/cache/kvplan.h"
 #include "engine/model/modelconfig.h"
 
@@ -25,6 +26,8 @@ struct RunMemorySettings
     std::uint32_t sequences = 1; ///< full contexts that the pool has room for
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
+    std::uint32_t sequences = 1;        ///< that may be full at the same time
+    KeyPhase keyPhase = KeyPhase::Rotated;
 };
 
 enum class MemoryPart : std::uint8_t { Weights, KvCache, Activations, Logits, Trace, Runtime };
