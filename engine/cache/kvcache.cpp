@@ -153,6 +153,12 @@ void KvCache::close(SequenceId id)
     m_sequences.erase(id);
 }
 
+void KvCache::discard(SequenceId id)
+{
+    releaseAll(find(id).tables);
+    m_sequences.erase(id);
+}
+
 SequenceId KvCache::fork(SequenceId id, std::uint32_t tokens)
 {
     const SequenceId branchId = open();

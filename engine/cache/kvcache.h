@@ -50,6 +50,8 @@ public:
     SequenceId open();
     /// Gives its blocks back; full and partly filled ones stay findable until they are evicted.
     void close(SequenceId id);
+    /// Gives its blocks back, and nothing of what it computed is kept.
+    void discard(SequenceId id);
     /// A new sequence with the first `tokens` tokens of another, sharing its blocks. Where a window has lost
     /// what these tokens need and the index has not, it holds fewer (see tokens()).
     SequenceId fork(SequenceId id, std::uint32_t tokens);
