@@ -17,6 +17,7 @@ namespace tokenloupe {
 
 class ChatPanel;
 class CommandPalette;
+class EngineSettingsDialog;
 class MessageBar;
 struct Message;
 class Panel;
@@ -65,7 +66,8 @@ private:
 
     void chooseModel();
     void fillRecentMenu();
-    void reopenWith(const SessionSettings &settings);
+    SessionSettings savedSession() const;
+    void saveSession(const SessionSettings &session);
     void runPressed();
     void stepPressed();
     void refreshActions();
@@ -75,7 +77,8 @@ private:
     QSettings m_settings;
     Inspector m_inspector;
     InspectorContext m_context;
-    SessionSettings m_session;
+    SessionSettings m_session; ///< for the next model that is opened
+    EngineSettingsDialog *m_engineSettings = nullptr;
     QString m_openPath;    // of the model that is open
     QString m_openingPath; // of the one that is being opened
 
