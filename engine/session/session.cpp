@@ -76,6 +76,12 @@ Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &c
     return settings;
 }
 
+/// Blocks can only leave the middle of a sequence when keys are not bound to their positions.
+KeyPhase keyPhaseOf(OverflowPolicy policy)
+{
+    return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
+}
+
 RunMemorySettings memorySettings(const SessionSettings &settings)
 {
     RunMemorySettings memory;
@@ -85,6 +91,7 @@ RunMemorySettings memorySettings(const SessionSettings &settings)
     memory.valueType = settings.valueType;
     memory.blockTokens = settings.blockTokens;
     memory.sequences = settings.sequences;
+    memory.keyPhase = keyPhaseOf(settings.overflow);
     memory.traceBudgetBytes = settings.logitBudgetBytes;
     memory.threads = static_cast<std::uint32_t>(settings.threads);
     return memory;
@@ -149,7 +156,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
     room.contextTokens = own.contextTokens;
     room.sequences = own.sequences;
     room.batchTokens = own.batchTokens;
-    room.keyPhase = own.overflow == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
+    room.keyPhase = memory.keyPhase;
     auto cache = KvCache::create(room);
     if (!cache)
         return tl::unexpected(cache.error());
@@ -204,7 +211,8 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     // `prompt` may be a view of the history of a run that ends here.
     if (Status started = run->start(prompt); !started)
         return tl::unexpected(started.error());
-    s.endRuns();
+    s.endRuns(); // only now is all that they computed findable
+    run->adoptKnown();
     const std::uint32_t reused = run->cachedTokens();
     if (progress) {
         progress->start(run->history().size());
@@ -224,6 +232,7 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     record.prefilledTokens = run->promptTokens() - reused;
     record.droppedTurns = run->droppedTurns();
     record.droppedTokens = run->takeDropped().tokens;
+    run->takeComputed();
     record.seed = prompt.seed;
     record.prefillMs = watch.lap();
     ++s.started;
@@ -268,7 +277,8 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     const SessionRun &parent = *s.active;
     const bool isNext = step.value() == parent.steps();
     if (isNext && !parent.logitsReady)
-        return makeError(ErrorCode::InvalidArgument, "branch", "the logits of this step are not computed yet");
+        return makeError(ErrorCode::InvalidArgument, "branch",
+                         "the logits of this step are not computed yet");
     auto run = std::make_unique<SessionRun>(s.engine, RunId(s.started));
     run->branchFrom(parent, step.value());
     run->seed = seed;
@@ -421,6 +431,10 @@ const KvCache &Session::cache() const
 {
     return *m_state->engine.cache;
 }
+std::uint32_t Session::cachedTokens() const
+{
+    return m_state->active ? m_state->active->cachedTokens() : 0;
+}
 std::uint64_t Session::kvBytes() const
 {
     return m_state->active ? m_state->engine.cache->usedBytes(m_state->active->sequence()) : 0;
@@ -447,7 +461,8 @@ std::uint32_t Session::steps() const
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->active ? std::span<const float>(m_state->active->currentLogits) : std::span<const float>();
+    return m_state->active ? std::span<const float>(m_state->active->currentLogits)
+                           : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {

@@ -4,6 +4,7 @@
 #include "widgets/models/commandqueue.h"
 #include "widgets/models/enginehost.h"
 
+#include <QMetaObject>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -65,7 +66,11 @@ private:
     void publishCache(Pictures pictures);
     /// Runs `call` on the GUI thread.
     template <class Call>
-    void tell(Call call);
+    void tell(Call call)
+    {
+        // The host outlives this object; calls that it has not yet received die with it.
+        QMetaObject::invokeMethod(&m_host, std::move(call), Qt::QueuedConnection);
+    }
     std::shared_ptr<const SamplerSettings> withRunSeed(std::shared_ptr<const SamplerSettings> settings) const;
 
     EngineHost &m_host;
@@ -86,7 +91,7 @@ private:
     bool m_hasRun = false;
     std::set<RunId> m_endedTurns; ///< open runs whose last token ended the model's turn: nothing to continue
     std::uint64_t m_runTag = 0;   ///< of the request that the open runs came from
-    std::int64_t m_pictureNs = 0;       ///< when the cache was last pictured
+    std::int64_t m_pictureNs = 0; ///< when the cache was last pictured
     std::shared_ptr<std::atomic<bool>> m_pictureWaits =
         std::make_shared<std::atomic<bool>>(false); ///< in the window's queue
 
