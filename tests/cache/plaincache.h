@@ -65,4 +65,38 @@ private:
     std::string m_wrong; // first thing that an operation's result got wrong
 };
 
+/// One layer a window (0: all positions), of one number a head.
+inline KvCacheSettings settingsOf(const std::vector<std::uint32_t> &windows, std::uint32_t blockTokens,
+                                  std::uint32_t context, std::uint32_t sequences = 1, std::uint32_t batch = 1)
+{
+    KvCacheSettings settings;
+    for (std::uint32_t layer = 0; layer < windows.size(); ++layer)
+        settings.shape.layers.push_back({1 + layer % 2, 1, 1, windows[layer]});
+    settings.shape.blockTokens = blockTokens;
+    settings.contextTokens = context;
+    settings.sequences = sequences;
+    settings.batchTokens = batch;
+    return settings;
+}
+
+inline PlainCache cacheOf(const KvCacheSettings &settings)
+{
+    return PlainCache(*KvCache::create(settings));
+}
+
+inline PlainCache::Tokens range(std::uint32_t first, std::uint32_t count)
+{
+    PlainCache::Tokens tokens;
+    for (std::uint32_t i = 0; i < count; ++i)
+        tokens.emplace_back(first + i);
+    return tokens;
+}
+
 } // namespace tokenloupe::test
+
+/// Needs QTest.
+#define TOKENLOUPE_VERIFY_SAME(plain)                                                                        \
+    do {                                                                                                     \
+        const std::string wrong = (plain).difference();                                                      \
+        QVERIFY2(wrong.empty(), wrong.c_str());                                                              \
+    } while (false)
