@@ -35,7 +35,8 @@ private slots:
         const double ratio = double(shape->parameters()) / double(published);
         QVERIFY2(std::abs(ratio - 1.0) <= 0.01, std::to_string(shape->parameters()).c_str());
         if (shape->parameters() != published)
-            qInfo("%s %f %llu", name.toUtf8().data(), ratio, static_cast<unsigned long long>(shape->parameters()));
+            qInfo("%s %f %llu", name.toUtf8().data(), ratio,
+                  static_cast<unsigned long long>(shape->parameters()));
         QCOMPARE(shape->source, std::string("built in"));
     }
 };
