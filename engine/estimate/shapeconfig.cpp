@@ -81,7 +81,7 @@ void ConfigReader::readHeads()
         m_fields.fail(ErrorCode::InvalidArgument, "num_attention_heads",
                       "expected a divisor of the width " + std::to_string(m_spec.embedding) + ", found " +
                           std::to_string(m_spec.heads));
-    m_spec.headSize = m_fields.number({"head_dim"}, 1, maxShapeHeads, share.value_or(1));
+    m_spec.headSize = m_fields.number({"head_dim"}, 1, maxShapeWidth, share.value_or(1));
 }
 
 std::uint64_t ConfigReader::keyValueHeads()

@@ -230,12 +230,12 @@ void GgufShapeReader::readCache()
                            "expected the heads of a model with attention, found none");
 
     const std::uint64_t share = std::max<std::uint64_t>(m_shape.embedding / m_shape.heads, 1);
-    const std::uint64_t keySize = m_keys.number("attention.key_length", 1, maxShapeHeads, share);
-    const std::uint64_t valueSize = m_keys.number("attention.value_length", 1, maxShapeHeads, share);
-    const std::uint64_t windowKeySize = m_keys.number("attention.key_length_swa", 1, maxShapeHeads, keySize);
+    const std::uint64_t keySize = m_keys.number("attention.key_length", 1, maxShapeWidth, share);
+    const std::uint64_t valueSize = m_keys.number("attention.value_length", 1, maxShapeWidth, share);
+    const std::uint64_t windowKeySize = m_keys.number("attention.key_length_swa", 1, maxShapeWidth, keySize);
     const std::uint64_t windowValueSize =
-        m_keys.number("attention.value_length_swa", 1, maxShapeHeads, valueSize);
-    m_shape.headSize = number32("attention.key_length_mla", 1, maxShapeHeads, keySize);
+        m_keys.number("attention.value_length_swa", 1, maxShapeWidth, valueSize);
+    m_shape.headSize = number32("attention.key_length_mla", 1, maxShapeWidth, keySize);
     m_shape.latentRank = number32("attention.kv_lora_rank", 0, maxShapeWidth, 0U);
     if (m_shape.latentRank > 0)
         m_shape.latentRopeSize = number32("rope.dimension_count", 1, maxShapeHeads, 64U);

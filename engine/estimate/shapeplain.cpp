@@ -143,7 +143,7 @@ AttentionSpec attentionOf(ShapeFields &fields, const PlainFamily &family, const 
                     "expected a divisor of the " + std::to_string(spec.heads) + " heads, found " +
                         std::to_string(attention.kvHeads));
     attention.keySize = spec.headSize;
-    attention.valueSize = fields.number({"value_head_dim"}, 1, maxShapeHeads, spec.headSize);
+    attention.valueSize = fields.number({"value_head_dim"}, 1, maxShapeWidth, spec.headSize);
     attention.fused = family.fused;
     const bool bias = fields.flag({"bias"}, false);
     attention.queryKeyValueBias = fields.flag({"qkv_bias"}, bias);
@@ -173,9 +173,11 @@ ShapeSpec specOfPlainShape(ShapeFields &fields)
     const std::uint64_t layers = fields.number({"layers"}, 1, maxShapeLayers);
     spec.embedding = fields.number({"hidden"}, 1, maxShapeWidth);
     spec.heads = fields.number({"heads"}, 1, maxShapeHeads);
-    const std::uint64_t share = spec.embedding / spec.heads;
-    spec.headSize = fields.number({"head_dim"}, 1, maxShapeHeads,
-                                  share > 0 ? std::optional<std::uint64_t>(share) : std::nullopt);
+    if (!fields.has({"head_dim"}) && spec.embedding % spec.heads != 0)
+        fields.fail(ErrorCode::InvalidArgument, "heads",
+                    "expected a divisor of the width " + std::to_string(spec.embedding) + ", found " +
+                        std::to_string(spec.heads));
+    spec.headSize = fields.number({"head_dim"}, 1, maxShapeWidth, spec.embedding / spec.heads);
     spec.feedForward = fields.number({"ffn"}, 1, maxShapeWidth);
     spec.vocabulary = fields.number({"vocab"}, 1, maxShapeRows);
     spec.embeddingRows = fields.number({"embedding_rows"}, 1, maxShapeRows, spec.vocabulary);
