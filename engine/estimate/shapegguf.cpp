@@ -7,6 +7,7 @@
 #include "engine/estimate/shapespec.h"
 #include "engine/estimate/shapetensors.h"
 #include "engine/estimate/shapewindows.h"
+#include "engine/estimate/weightplan.h"
 
 #include <algorithm>
 #include <charconv>
@@ -88,6 +89,7 @@ private:
     std::uint64_t m_tensorCount = 0;
     bool m_hasOutput = false;
     std::map<TensorType, std::uint64_t> m_bytesByType;
+    std::set<std::pair<TensorType, std::uint64_t>> m_layerTypes; ///< of matrices, with their columns
     std::vector<std::set<std::string>> m_roles; ///< of each layer, those that say what kind it is
 };
 
@@ -146,6 +148,9 @@ void GgufShapeReader::addTensor(const GgufTensor &tensor)
     const auto layer = static_cast<std::uint32_t>(*name.layer);
     if (item.role.starts_with("attn_") || item.role.starts_with("ssm_"))
         m_roles[layer].insert(item.role);
+    const bool isMatrix = tensor.dimensions > 1 && tensor.name.ends_with(".weight");
+    if (isMatrix && item.tensorClass != TensorClass::Norms && !isNeverQuantized(item.role))
+        m_layerTypes.emplace(tensor.type, item.columns);
     m_list.add(std::move(item), layer);
 }
 
@@ -174,8 +179,14 @@ void GgufShapeReader::readTensors()
     m_shape.tensors = m_list.take();
     const auto most = std::max_element(m_bytesByType.begin(), m_bytesByType.end(),
                                        [](const auto &a, const auto &b) { return a.second < b.second; });
-    if (most != m_bytesByType.end())
-        m_shape.storedType = traitsOf(most->first).name;
+    if (most == m_bytesByType.end())
+        return;
+    m_shape.storedType = traitsOf(most->first).name;
+    const auto isOfIt = [type = most->first](const auto &matrix) {
+        return matrix.first == type || matrix.second % traitsOf(type).blockValues != 0;
+    };
+    if (std::all_of(m_layerTypes.begin(), m_layerTypes.end(), isOfIt))
+        m_shape.storedLayerType = m_shape.storedType;
 }
 
 /// Whether a layer has keys and values; recurrent ones may carry tensors of similar names.

@@ -91,6 +91,7 @@ private slots:
     void readsPaths();
     void refusesWrongHeaders_data();
     void refusesWrongHeaders();
+    void survivesChangedBytes();
 };
 
 void TestGgufShape::readsAModel()
@@ -407,6 +408,38 @@ void TestGgufShape::refusesWrongHeaders()
     const auto empty = shapeOf(vocabulary);
     QVERIFY(!empty);
     QCOMPARE(empty.error().code, ErrorCode::InvalidArgument);
+}
+
+void TestGgufShape::survivesChangedBytes()
+{
+    GgufWriter writer = model("jamba", 2, plainRoles);
+    writer.u32("jamba.attention.sliding_window", 8).u32("jamba.expert_count", 4);
+    writer.u32("jamba.ssm.inner_size", 32).u32("jamba.ssm.state_size", 4).u32("jamba.ssm.conv_kernel", 4);
+    const std::vector<std::int32_t> pattern = {0, 1};
+    writer.integers("jamba.attention.sliding_window_pattern", pattern);
+    const auto whole = writer.bytes();
+    const auto intact = GgufFile::parse(whole, "whole.gguf");
+    QVERIFY(intact && shapeOfGguf(**intact));
+    int read = 0;
+    for (std::size_t place = 0; place < (*intact)->dataOffset(); ++place) {
+        for (const unsigned change : {0x01U, 0x10U, 0x80U, 0xFFU}) {
+            auto bytes = whole;
+            bytes[place] ^= static_cast<std::byte>(change);
+            const auto file = GgufFile::parse(bytes, "changed.gguf");
+            if (!file)
+                continue;
+            const auto shape = shapeOfGguf(**file);
+            if (!shape) {
+                QVERIFY(!shape.error().text().empty());
+                continue;
+            }
+            ++read;
+            QVERIFY(shape->layers >= 1 && shape->kvLayers.size() == shape->layers);
+            QVERIFY(shape->activeParameters() <= static_cast<double>(shape->parameters()) + 0.5);
+            QVERIFY(shape->storedBytes() <= bytes.size());
+        }
+    }
+    QVERIFY(read > 100);
 }
 
 TOKENLOUPE_TEST_MAIN(TestGgufShape)

@@ -56,6 +56,7 @@ private slots:
     void refusesWrongShapes();
     void refusesWrongConfigs_data();
     void refusesWrongConfigs();
+    void survivesChangedCharacters();
 };
 
 void TestModelShape::countsBuiltInShapes_data()
@@ -446,6 +447,36 @@ void TestModelShape::refusesWrongConfigs()
     QCOMPARE(shape.error().code, isUnsupported ? ErrorCode::Unsupported : ErrorCode::InvalidArgument);
     const QString found = QString::fromStdString(shape.error().text());
     QVERIFY2(found.contains(message), qPrintable(found));
+}
+
+void TestModelShape::survivesChangedCharacters()
+{
+    const std::string texts[] = {
+        with(plainShape, R"({"moe": {"experts": 4, "experts_per_token": 2}, "qk_norm": "default",
+            "sliding_window": {"size": 4, "layers": [1, 0]}, "mla": {"kv_lora_rank": 8, "qk_rope_head_dim": 4}})"),
+        with(plainConfig, R"({"model_type": "qwen3_next", "num_experts": 4, "num_experts_per_tok": 2,
+            "layer_types": ["linear_attention", "full_attention", "linear_attention"], "mlp_only_layers": [1]})"),
+    };
+    for (const std::string &whole : texts) {
+        QVERIFY2(shapeOfJson(whole, "whole"), whole.c_str());
+        int read = 0;
+        for (std::size_t place = 0; place < whole.size(); ++place) {
+            for (const char change : {'0', '9', '-', '"', '[', '}', '\0', '\xFF'}) {
+                std::string text = whole;
+                text[place] = change;
+                const auto shape = shapeOfJson(text, "changed");
+                if (!shape) {
+                    QVERIFY(!shape.error().text().empty() &&
+                            shape.error().text().find('\n') == std::string::npos);
+                    continue;
+                }
+                ++read;
+                QVERIFY(shape->parameters() > 0 && shape->kvLayers.size() == shape->layers);
+            }
+            QVERIFY(!shapeOfJson(whole.substr(0, place), "cut"));
+        }
+        QVERIFY(read > 100);
+    }
 }
 
 TOKENLOUPE_TEST_MAIN(TestModelShape)

@@ -123,6 +123,25 @@ private slots:
                 QVERIFY2(roles[tensor.role] == tensor.values(), tensor.role.c_str());
         }
     }
+
+    void survivesMalformedFiles()
+    {
+        TOKENLOUPE_NEED_SHARED(folder, "malformed");
+        int files = 0;
+        for (const auto &entry : fs::recursive_directory_iterator(folder)) {
+            if (!entry.is_regular_file())
+                continue;
+            ++files;
+            const auto shape = readModelShape(entry.path());
+            const std::string text = textOf(shape);
+            QVERIFY2(text.find('\n') == std::string::npos && text.size() < 2000, text.c_str());
+            if (shape)
+                QVERIFY2(shape->parameters() > 0 && shape->kvLayers.size() == shape->layers,
+                         entry.path().c_str());
+        }
+        QVERIFY(files > 50);
+        QVERIFY(readModelShape(folder / "gguf_model" / "ok_tiny_random_llama.gguf"));
+    }
 };
 
 TOKENLOUPE_TEST_MAIN(TestShapeFiles)

@@ -256,9 +256,10 @@ void TestWeightTypes::readsNames()
              unknown.error().text().c_str());
     QVERIFY(!planWeights(shape, ""));
     QVERIFY(!planWeights(shape, std::string(10000, 'Q')));
-    const auto stored = planWeights(shape, "stored");
-    QVERIFY(!stored);
-    QCOMPARE(stored.error().code, ErrorCode::InvalidArgument);
+    const auto stored = planWeights(shape, "stored"); // there is no file
+    QVERIFY(stored);
+    QCOMPARE(stored->type, std::string("F16"));
+    QCOMPARE(stored->bytes, bytesOf(shape, "F16"));
 }
 
 void TestWeightTypes::keepsWhatTheFileIs()
@@ -278,6 +279,21 @@ void TestWeightTypes::keepsWhatTheFileIs()
     QCOMPARE(bytesOf(*shape, "stored"), stored);
     QCOMPARE(bytesOf(*shape, "Q4_0"), stored);
     QVERIFY(bytesOf(*shape, "Q8_0") > stored);
+    QCOMPARE(shape->storedLayerType, std::string("Q4_0"));
+
+    // Where the embedding alone holds most bytes, its type is not the file's.
+    GgufWriter mixed = tinyModel(options);
+    mixed.withoutTensor("token_embd.weight");
+    const std::vector<std::byte> wide(64 * 8000 * 34 / 32);
+    mixed.tensor("token_embd.weight", {64, 8000}, 8, wide);
+    const auto mixedBytes = mixed.bytes();
+    const auto mixedFile = GgufFile::parse(mixedBytes, "mixed.gguf");
+    QVERIFY(mixedFile);
+    const auto mixedShape = shapeOfGguf(**mixedFile);
+    QCOMPARE(mixedShape->storedType, std::string("Q8_0"));
+    QVERIFY(mixedShape->storedLayerType.empty());
+    QVERIFY(bytesOf(*mixedShape, "Q8_0") > bytesOf(*mixedShape, "stored"));
+
     // Files keep vectors as float32 beside 16-bit matrices.
     options.type = TinyType::F16;
     const auto half = tinyModelBytes(options);
