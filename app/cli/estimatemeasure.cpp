@@ -7,6 +7,7 @@
 #include "engine/session/session.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <unistd.h>
 
@@ -14,21 +15,26 @@ namespace tokenloupe::cli {
 
 namespace {
 
-/// All memory of the cache's pool: blocks lie one after the other, the first layer's keys first.
-std::span<std::byte> poolMemory(const KvCache &cache)
+/// Each pool is a piece of memory of its own, which begins with its first block's keys or values.
+std::vector<std::span<std::byte>> poolMemory(const KvCache &cache)
 {
-    const BlockPool &pool = cache.pool();
-    const std::uint64_t bytes = pool.shape().bytesPerToken() * pool.shape().blockTokens * pool.capacity();
-    return {pool.keys(BlockId(0), LayerIndex(0), 0), static_cast<std::size_t>(bytes)};
+    std::vector<std::span<std::byte>> pieces;
+    for (const BlockPool &pool : cache.pools()) {
+        const LayerIndex layer(pool.group().layers.front());
+        std::byte *begin =
+            std::min(pool.keys(BlockId(0), layer, 0), pool.values(BlockId(0), layer, 0), std::less<>());
+        pieces.emplace_back(begin, static_cast<std::size_t>(pool.bytes()));
+    }
+    return pieces;
 }
 
-/// The cache is empty, so what is written does not matter.
+/// The contents stay.
 void touchPages(std::span<std::byte> memory)
 {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     for (std::size_t at = 0; at < memory.size(); at += page) {
-        volatile std::byte *byte = &memory[at];
-        *byte = std::byte(0);
+        volatile std::byte &byte = memory[at];
+        byte = byte;
     }
 }
 
@@ -76,8 +82,9 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
     auto session = Session::create(*model, settings, nullptr, set.interrupt.token());
     if (!session)
         return tl::unexpected(session.error());
-    const std::span<std::byte> pool = poolMemory((*session)->cache());
-    touchPages(pool);
+    const std::vector<std::span<std::byte>> pools = poolMemory((*session)->cache());
+    for (const std::span<std::byte> pool : pools)
+        touchPages(pool);
     // A whole batch, so that every buffer is used in full; one token is left for the step.
     const std::uint32_t prompt = std::max<std::uint32_t>(
         1, std::min((*session)->settings().batchTokens, (*session)->settings().contextTokens - 1));
@@ -94,7 +101,9 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
     const MappedMemory after = mappedMemory();
     const GgufFile &file = (*model)->model->file();
     const std::uint64_t weights = weightPages(file);
-    const std::uint64_t cache = residentBytes(pool.data(), pool.size()).value_or(0);
+    std::uint64_t cache = 0;
+    for (const std::span<std::byte> pool : pools)
+        cache += residentBytes(pool.data(), pool.size()).value_or(0);
     if (weights == 0 && cache == 0)
         return makeError(ErrorCode::Unsupported, "--measure",
                          "this system does not tell which pages are resident");

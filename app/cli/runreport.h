@@ -45,6 +45,15 @@ private:
     std::uint32_t m_promptTokens = 0;
     std::uint32_t m_reused = 0;
     std::uint64_t m_seed = 0;
+    std::uint32_t m_droppedTokens = 0;
+    std::uint32_t m_droppedTurns = 0;
+    /// Multiply-adds by formula: of the passes that ran, of one token a step, and of every step anew.
+    struct
+    {
+        double done = 0.0;
+        double kept = 0.0;
+        double anew = 0.0;
+    } m_work;
     double m_prefillMs = 0.0;
     double m_firstMs = 0.0; ///< prefill and the first draw
     double m_laterMs = 0.0; ///< all steps after the first

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/cache/keyphase.h"
 #include "engine/cache/kvplan.h"
 #include "engine/memory/vocabularymemory.h"
 #include "engine/model/modelconfig.h"
@@ -19,7 +20,7 @@ std::vector<KvLayerShape> kvLayers(const ModelConfig &config);
 struct RunMemorySettings
 {
     std::uint64_t contextTokens = 0; ///< of one sequence
-    std::uint64_t sequences = 1;     ///< at the same time, each with the whole context
+    std::uint64_t sequences = 1;     ///< full contexts that the pool has room for
     std::uint32_t batchTokens = 0;   ///< most tokens of one forward call
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
@@ -27,8 +28,9 @@ struct RunMemorySettings
     KvLayout layout = KvLayout::Paged;
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
-    VocabularyFacts vocabulary;         ///< no tokens: no such item
-    std::uint64_t programBytes = 0;     ///< resident before the model was loaded; 0: no such item
+    KeyPhase keyPhase = KeyPhase::Rotated;
+    VocabularyFacts vocabulary;     ///< no tokens: no such item
+    std::uint64_t programBytes = 0; ///< resident before the model was loaded; 0: no such item
 };
 
 enum class MemoryPart : std::uint8_t {
@@ -50,6 +52,9 @@ struct MemoryItem
     std::uint64_t bytes = 0;
     std::string how; ///< the arithmetic in words and numbers
 };
+
+/// Keys and values of the model as these settings store them.
+KvShape kvShape(const ModelConfig &config, const RunMemorySettings &settings);
 
 /// What will be allocated, computed before anything is. The session allocates by it; the window displays it.
 struct MemoryPlan
