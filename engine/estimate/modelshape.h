@@ -62,6 +62,8 @@ struct ModelShape
     std::uint64_t stateBytesPerSequence = 0; ///< recurrent layers: float32, no growth with tokens
     std::vector<ShapeTensor> tensors;
     std::string storedType; ///< "Q4_1": the type that holds most bytes; empty when nothing is stored
+    /// The type of all matrices of the layers, but for rows that it does not fit; empty: they differ.
+    std::string storedLayerType;
 
     /// Attention variants for "side by side": set when the shape has a latent variant of its own.
     std::uint32_t latentRank = 0;     ///< MLA: kv_lora_rank

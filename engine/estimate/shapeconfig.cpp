@@ -81,7 +81,7 @@ void ConfigReader::readHeads()
         m_fields.fail(ErrorCode::InvalidArgument, "num_attention_heads",
                       "expected a divisor of the width " + std::to_string(m_spec.embedding) + ", found " +
                           std::to_string(m_spec.heads));
-    m_spec.headSize = m_fields.number({"head_dim"}, 1, maxShapeHeads, share.value_or(1));
+    m_spec.headSize = m_fields.number({"head_dim"}, 1, maxShapeWidth, share.value_or(1));
 }
 
 std::uint64_t ConfigReader::keyValueHeads()
@@ -106,7 +106,8 @@ std::uint64_t ConfigReader::feedForward()
         usual = 4 * m_spec.embedding;
     if (isFamily("mpt") || isFamily("bloom"))
         return *usual; // whatever ratio the config may state
-    return m_fields.number({"intermediate_size", "n_inner", "ffn_hidden_size"}, 1, 4 * maxShapeWidth, usual);
+    return m_fields.number({"intermediate_size", "n_inner", "ffn_hidden_size", "block_ff_dim"}, 1,
+                           4 * maxShapeWidth, usual);
 }
 
 std::shared_ptr<const LatentSpec> ConfigReader::latent()
@@ -232,6 +233,7 @@ ShapeSpec ConfigReader::read()
     readSizes();
     LayerSpec layer;
     layer.norms = m_family.norms;
+    layer.normsAfter = m_spec.architecture == "olmo2";
     const bool hasAttention = m_family.hybrid != HybridKind::Mamba && m_family.hybrid != HybridKind::Mamba2;
     if (hasAttention) {
         readHeads();

@@ -50,7 +50,8 @@ bool contains(std::string_view text, std::string_view part)
     return text.find(part) != std::string_view::npos;
 }
 
-/// The windows of all layers: {size, layers} with a 0 or 1 for each layer, or a size for all.
+/// The windows of all layers: {size, layers} with a 0 or 1 for each layer, {size, every}: all but every n-th,
+/// or a size for all.
 std::vector<std::uint64_t> windowsOf(ShapeFields &fields, std::uint64_t layers)
 {
     const json *value = fields.find({"sliding_window"});
@@ -60,6 +61,9 @@ std::vector<std::uint64_t> windowsOf(ShapeFields &fields, std::uint64_t layers)
     ShapeFields part(*value, fields.shapeName(), fields.path() + "sliding_window.");
     const std::uint64_t size = part.number({"size"}, 1, maxShapeRows);
     std::vector<std::uint64_t> windows = part.perLayer({"layers", "layers_1_is_sliding"}, 0, 1, layers, 1);
+    const std::uint64_t every = part.number({"every"}, 0, maxShapeLayers, std::uint64_t{0});
+    for (std::uint64_t layer = 0; every > 0 && layer < layers; ++layer)
+        windows[layer] = (layer + 1) % every != 0;
     for (std::uint64_t &window : windows)
         window *= size;
     fields.take(part);
@@ -139,7 +143,7 @@ AttentionSpec attentionOf(ShapeFields &fields, const PlainFamily &family, const 
                     "expected a divisor of the " + std::to_string(spec.heads) + " heads, found " +
                         std::to_string(attention.kvHeads));
     attention.keySize = spec.headSize;
-    attention.valueSize = fields.number({"value_head_dim"}, 1, maxShapeHeads, spec.headSize);
+    attention.valueSize = fields.number({"value_head_dim"}, 1, maxShapeWidth, spec.headSize);
     attention.fused = family.fused;
     const bool bias = fields.flag({"bias"}, false);
     attention.queryKeyValueBias = fields.flag({"qkv_bias"}, bias);
@@ -169,9 +173,11 @@ ShapeSpec specOfPlainShape(ShapeFields &fields)
     const std::uint64_t layers = fields.number({"layers"}, 1, maxShapeLayers);
     spec.embedding = fields.number({"hidden"}, 1, maxShapeWidth);
     spec.heads = fields.number({"heads"}, 1, maxShapeHeads);
-    const std::uint64_t share = spec.embedding / spec.heads;
-    spec.headSize = fields.number({"head_dim"}, 1, maxShapeHeads,
-                                  share > 0 ? std::optional<std::uint64_t>(share) : std::nullopt);
+    if (!fields.has({"head_dim"}) && spec.embedding % spec.heads != 0)
+        fields.fail(ErrorCode::InvalidArgument, "heads",
+                    "expected a divisor of the width " + std::to_string(spec.embedding) + ", found " +
+                        std::to_string(spec.heads));
+    spec.headSize = fields.number({"head_dim"}, 1, maxShapeWidth, spec.embedding / spec.heads);
     spec.feedForward = fields.number({"ffn"}, 1, maxShapeWidth);
     spec.vocabulary = fields.number({"vocab"}, 1, maxShapeRows);
     spec.embeddingRows = fields.number({"embedding_rows"}, 1, maxShapeRows, spec.vocabulary);
@@ -190,6 +196,7 @@ ShapeSpec specOfPlainShape(ShapeFields &fields)
     LayerSpec layer;
     layer.attention = attentionOf(fields, family, spec);
     layer.norms = family.normsByHeads && layer.attention.kvHeads == 1 ? 1 : family.norms;
+    layer.normsAfter = spec.architecture == "olmo2";
     layer.feedForward.size = spec.feedForward;
     layer.feedForward.kind = contains(mlp, "plain") ? MlpKind::Plain
                              : family.gatedFused    ? MlpKind::GatedFused

@@ -25,6 +25,9 @@ struct StoredFormat
 /// A format by name: GGUF's tensor types, and those of other containers. Null: no such format.
 const StoredFormat *storedFormat(std::string_view name);
 
+/// Matrices that quantisers leave alone: so small or so decisive that coarse values are not worth it.
+bool isNeverQuantized(std::string_view role);
+
 /// One matrix (of a layer) that a rule chooses the type of.
 struct WeightPlace
 {

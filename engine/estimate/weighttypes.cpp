@@ -65,15 +65,6 @@ bool isMatrix(const ShapeTensor &tensor)
            tensor.role.find('.') == std::string::npos;
 }
 
-/// Matrices that quantisers leave alone: so small or so decisive that coarse values are not worth it.
-bool isLeftAlone(const ShapeTensor &tensor)
-{
-    const std::string &role = tensor.role;
-    return role == "ffn_gate_inp" || role == "position_embd" || role == "token_types" ||
-           role == "ssm_conv1d" || role == "ssm_a" || role == "ssm_d" || role.starts_with("shortconv.conv") ||
-           role.starts_with("time_mix_");
-}
-
 class WeightPlanner
 {
 public:
@@ -150,7 +141,7 @@ const StoredFormat &WeightPlanner::plainFormat(const ShapeTensor &tensor) const
     // Containers of 16 bits hold vectors like the rest; quantisers write them as float32.
     const bool isUniform =
         std::find(uniformTypes.begin(), uniformTypes.end(), m_plan.type) != uniformTypes.end();
-    if (isUniform && (!m_isGguf || (isMatrix(tensor) && !isLeftAlone(tensor))))
+    if (isUniform && (!m_isGguf || (isMatrix(tensor) && !isNeverQuantized(tensor.role))))
         return *storedFormat(m_plan.type);
     if (layerType(m_plan.type) && !m_isGguf)
         return *storedFormat("BF16");
@@ -172,7 +163,7 @@ void WeightPlanner::planTensor(const ShapeTensor &tensor)
 {
     const bool isUniform =
         std::find(uniformTypes.begin(), uniformTypes.end(), m_plan.type) != uniformTypes.end();
-    if (isUniform || !isMatrix(tensor) || isLeftAlone(tensor))
+    if (isUniform || !isMatrix(tensor) || isNeverQuantized(tensor.role))
         return add(tensor, tensor.count, plainFormat(tensor));
     if (const LayerType *type = layerType(m_plan.type)) {
         const bool isOfLayer = !tensor.layers.empty();
@@ -253,6 +244,13 @@ const StoredFormat *storedFormat(std::string_view name)
     return found == formats.end() ? nullptr : &*found;
 }
 
+bool isNeverQuantized(std::string_view role)
+{
+    return role == "ffn_gate_inp" || role == "position_embd" || role == "token_types" ||
+           role == "ssm_conv1d" || role == "ssm_a" || role == "ssm_d" || role == "shortconv.conv" ||
+           role.starts_with("time_mix_");
+}
+
 WeightContext weightContextOf(const ModelShape &shape)
 {
     WeightContext context;
@@ -287,20 +285,20 @@ std::vector<std::string> weightTypeNames()
 Result<WeightPlan> planWeights(const ModelShape &shape, std::string_view type)
 {
     std::string name = normalized(type);
-    const bool isStored = name == "STORED";
-    if (isStored && shape.storedBytes() == 0)
-        return makeError(ErrorCode::InvalidArgument, "plan weights",
-                         "type \"stored\": expected a shape made from a file, found one without");
-    if (isStored)
-        return WeightPlanner(shape, "stored", WeightPlanner::Source::File).plan();
+    if (name == "STORED") {
+        if (shape.storedBytes() > 0)
+            return WeightPlanner(shape, "stored", WeightPlanner::Source::File).plan();
+        name = "F16"; // nothing is stored: what models are published in
+    }
     const std::vector<std::string> names = weightTypeNames();
     if (std::find(names.begin(), names.end(), name) == names.end())
         return makeError(ErrorCode::InvalidArgument, "plan weights",
                          "weight type " + quotedForMessage(type) +
                              " is not known; near: " + nearestNamesText(type, names));
     // What the file is already need not be made again.
-    const auto source = shape.storedBytes() > 0 && name == shape.storedType ? WeightPlanner::Source::File
-                                                                            : WeightPlanner::Source::Rules;
+    const auto source = shape.storedBytes() > 0 && name == shape.storedLayerType
+                            ? WeightPlanner::Source::File
+                            : WeightPlanner::Source::Rules;
     return WeightPlanner(shape, std::move(name), source).plan();
 }
 

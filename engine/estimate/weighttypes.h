@@ -34,7 +34,10 @@ struct WeightPlan
 };
 
 /// Bytes of the weights as `type`. Norms and vectors stay float32 as quantisers leave them (in 16-bit types
-/// of 16-bit files they are counted as 16-bit). Unknown names are InvalidArgument with the nearest ones.
+/// of 16-bit files they are counted as 16-bit). "stored" of a shape without a file is F16. Mixtures follow
+/// the rules of llama.cpp's quantiser, those of 4 bits and less as it makes them with an importance matrix;
+/// the type that a file's layers are in gives the file's own bytes. FP8, INT8, INT4, NF4 and MXFP4 leave
+/// embeddings and output head in 16 bits. Unknown names are InvalidArgument with the nearest ones.
 Result<WeightPlan> planWeights(const ModelShape &shape, std::string_view type);
 
 } // namespace tokenloupe

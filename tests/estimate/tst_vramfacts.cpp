@@ -59,6 +59,48 @@ private slots:
                  std::to_string(halfBytesPerToken(*shape)).c_str());
         QCOMPARE(shape->kvLayers.size(), std::size_t(shape->layers));
     }
+
+    void agreesWithMeasuredCaches_data()
+    {
+        TOKENLOUPE_NEED_SHARED(path, "vram/facts.json");
+        QTest::addColumn<json>("row");
+        const json facts = readJson(path);
+        for (const json &row : facts["measured"]) {
+            const bool isPlain = row.value("kv_formula_agrees", false) && row.value("n_swa", 0) == 0 &&
+                                 row.contains("kv_parts") && row["n_head_kv"].is_number() &&
+                                 row.contains("n_embd_k_gqa") && row["n_embd_k_gqa"].is_number();
+            if (isPlain && (row["kv_parts"].contains("c^KV") ? row["kv_parts"].size() == 1
+                                                             : row["n_embd_k_gqa"] == row["n_embd_v_gqa"]))
+                QTest::addRow("%s", row["id"].get<std::string>().c_str()) << row;
+        }
+    }
+    /// What engines reported of their caches, from the few numbers that they print.
+    void agreesWithMeasuredCaches()
+    {
+        QFETCH(json, row);
+        const auto heads = row["n_head_kv"].get<std::uint64_t>();
+        json text = {{"layers", row["n_layer"]},
+                     {"hidden", row["n_embd"]},
+                     {"heads", row.value("n_head", heads)},
+                     {"kv_heads", heads},
+                     {"head_dim", row["n_embd_k_gqa"].get<std::uint64_t>() / heads},
+                     {"ffn", row.value("n_ff", 1)},
+                     {"vocab", row.value("n_vocab", 32000)}};
+        const json &parts = row["kv_parts"];
+        const bool isLatent = parts.contains("c^KV");
+        if (isLatent)
+            text["mla"] = {{"kv_lora_rank", row["n_lora_kv"]}, {"qk_rope_head_dim", 64}};
+        const auto shape = shapeOfJson(text.dump(), "measured");
+        QVERIFY2(shape, shape ? "" : shape.error().text().c_str());
+        const auto keys = kvTypeOf(parts[isLatent ? "c^KV" : "K"]["type"].get<std::string>());
+        const auto values = kvTypeOf(parts[isLatent ? "c^KV" : "V"]["type"].get<std::string>());
+        QVERIFY(keys && values);
+        const KvShape cache{shape->kvLayers, *keys, *values, 16};
+        const double mebibytes =
+            static_cast<double>(cache.bytesPerToken() * row["n_ctx"].get<std::uint64_t>()) / 1048576.0;
+        QVERIFY2(std::abs(mebibytes - row["kv_total_MiB"].get<double>()) < 1.0,
+                 std::to_string(mebibytes).c_str());
+    }
 };
 
 TOKENLOUPE_TEST_MAIN(TestVramFacts)
