@@ -2,7 +2,7 @@
 #include "app/cli/estimateoptions.h"
 
 #include "engine/compute/backend.h"
-#include "engine/memory/memoryplan.h"
+#include "engine/memory/mappedpages.h"
 #include "engine/model/model.h"
 
 #include <array>
@@ -216,7 +216,7 @@ tl::expected<EstimateRequest, RequestError> estimateRequest(const EstimateOption
             return usage(option, number.error());
         *bytes = *number;
     }
-    request.programBytes = options.isForThisProgram() ? processMemory().residentBytes : 0;
+    request.programBytes = options.isForThisProgram() ? programMemory() : 0;
     auto shape = options.model.empty() ? shapeOf(options.shape) : sharedShape(readModelShape(options.model));
     if (!shape)
         return fail(shape.error());

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/memory/mappedpages.h"
 
+#include "engine/memory/memoryplan.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -71,6 +74,28 @@ MappedMemory mappedMemory()
         }
     }
     return memory;
+}
+
+std::uint64_t programMemory()
+{
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    std::ifstream maps("/proc/self/smaps");
+    std::uint64_t sum = 0;
+    std::uint64_t size = 0;
+    bool isOwn = false;
+    for (std::string line; std::getline(maps, line);) {
+        const std::string_view view = line;
+        if (view.starts_with("Size:")) {
+            size = kibibytesOf(view);
+        } else if (view.starts_with("Rss:")) {
+            const std::uint64_t resident = kibibytesOf(view);
+            sum += isOwn ? std::max(size, resident) : resident;
+        } else if (view.find('-') < view.find(':')) {
+            isOwn = !program.empty() && view.ends_with(program); // "7f12-7f34 r-xp … path"
+        }
+    }
+    return sum > 0 ? sum : processMemory().residentBytes;
 }
 
 } // namespace tokenloupe

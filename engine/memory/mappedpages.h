@@ -19,4 +19,8 @@ struct MappedMemory
 /// Zeros where the system does not tell.
 MappedMemory mappedMemory();
 
+/// What the program takes without a model: what is resident now, and the rest of its own code, which becomes
+/// resident as it is used. To be asked before a model is loaded.
+std::uint64_t programMemory();
+
 } // namespace tokenloupe

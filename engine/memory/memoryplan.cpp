@@ -234,9 +234,9 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
         plan.items.push_back(std::move(vocabulary));
     }
     if (settings.programBytes > 0)
-        plan.items.push_back({MemoryPart::Program, settings.programBytes,
-                              text(settings.programBytes) +
-                                  " bytes resident before the model was loaded: code, libraries, heap"});
+        plan.items.push_back(
+            {MemoryPart::Program, settings.programBytes,
+             text(settings.programBytes) + " bytes of the program without a model: code, libraries, heap"});
 
     CheckedSize sum;
     for (const MemoryItem &item : plan.items)

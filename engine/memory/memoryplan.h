@@ -30,7 +30,7 @@ struct RunMemorySettings
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
     KeyPhase keyPhase = KeyPhase::Rotated;
     VocabularyFacts vocabulary;     ///< no tokens: no such item
-    std::uint64_t programBytes = 0; ///< resident before the model was loaded; 0: no such item
+    std::uint64_t programBytes = 0; ///< of the program without a model; 0: no such item
 };
 
 enum class MemoryPart : std::uint8_t {

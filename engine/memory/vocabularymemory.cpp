@@ -14,6 +14,8 @@ constexpr std::uint64_t inlineText = 15;  ///< characters that a string object i
 constexpr std::uint64_t heapHeader = 8;   ///< of the allocator, blocks are multiples of 16
 constexpr std::uint64_t stringBytes = 32; ///< of a string object
 constexpr std::uint64_t mergeSlotBytes = 16;
+/// While merges are read, a table from text to token is there; the heap keeps its entries' room.
+constexpr std::uint64_t entryBytes = 48;
 /// SentencePiece: the serialised pieces, the same parsed (an object of some 60 bytes and a text each), a map
 /// from text to id and the trie. Measured with vocabularies of 32 000 and 262 000 pieces.
 constexpr std::uint64_t pieceBytes = 200;
@@ -84,8 +86,9 @@ std::uint64_t vocabularyBytes(const VocabularyFacts &facts, std::string *how)
     if (facts.kind == VocabularyKind::ByteBpe) {
         const std::uint64_t slots =
             std::max<std::uint64_t>(16, std::bit_ceil(std::min(facts.merges, CheckedSize::limit / 4) * 2));
-        sum += CheckedSize(slots) * mergeSlotBytes;
-        search = text(slots) + " slots of the merge table × " + text(mergeSlotBytes);
+        sum += CheckedSize(slots) * mergeSlotBytes + CheckedSize(facts.tokens) * entryBytes;
+        search = text(slots) + " slots of the merge table × " + text(mergeSlotBytes) + " + " +
+                 text(facts.tokens) + " entries × " + text(entryBytes) + " that reading it left on the heap";
     } else {
         const CheckedSize pieces = CheckedSize(facts.tokens) * pieceBytes + CheckedSize(facts.textBytes) * 2;
         sum += pieces;
