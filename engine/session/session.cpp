@@ -82,8 +82,9 @@ KeyPhase keyPhaseOf(OverflowPolicy policy)
     return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
 }
 
-RunMemorySettings memorySettings(const SessionSettings &settings)
+RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings)
 {
+    const Model &loaded = *model.model;
     RunMemorySettings memory;
     memory.contextTokens = settings.contextTokens;
     memory.batchTokens = settings.batchTokens;
@@ -94,6 +95,8 @@ RunMemorySettings memorySettings(const SessionSettings &settings)
     memory.keyPhase = keyPhaseOf(settings.overflow);
     memory.traceBudgetBytes = settings.logitBudgetBytes;
     memory.threads = static_cast<std::uint32_t>(settings.threads);
+    memory.vocabulary =
+        vocabularyFacts(loaded.vocabulary(), loaded.file().dataOffset(), loaded.chatTemplate().size());
     return memory;
 }
 
@@ -121,7 +124,7 @@ Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &
     const auto complete = completed(settings, model.config());
     if (!complete)
         return tl::unexpected(complete.error());
-    return planMemory(model.config(), model.model->weightsBytes(), memorySettings(*complete));
+    return planMemory(model.config(), model.model->weightsBytes(), memorySettings(model, *complete));
 }
 
 SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
@@ -150,7 +153,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
         return tl::unexpected(complete.error());
     SessionSettings own = *complete;
 
-    const RunMemorySettings memory = memorySettings(own);
+    const RunMemorySettings memory = memorySettings(*model, own);
     auto newPlan = planMemory(config, model->model->weightsBytes(), memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
