@@ -6,6 +6,7 @@
 #include "app/cli/sampleroptions.h"
 #include "app/cli/sessionoptions.h"
 #include "engine/base/philox.h"
+#include "engine/session/chatturns.h"
 
 #include <chrono>
 
@@ -29,6 +30,8 @@ struct RunOptions
     bool stages = false;
     bool ignoreEos = false;
     bool noCache = false;
+    std::string overflow = "stop";
+    std::uint32_t sinks = 4;
 };
 
 Result<std::vector<TokenId>> promptIds(const RunOptions &options, const LoadedModel &model)
@@ -103,6 +106,11 @@ ExitStatus runRun(CommandSet &set, const RunOptions &options)
             return terminal.usage("run: " + ids.error().text());
     }
     settings->cacheUse = options.noCache ? CacheUse::Recompute : CacheUse::Keep;
+    const auto overflow = overflowPolicyOf(options.overflow);
+    if (!overflow)
+        return terminal.usage("run: " + overflow.error().text());
+    settings->overflow = *overflow;
+    settings->sinkTokens = options.sinks;
     sampler->seed = options.seed.value_or(randomSeed());
 
     ExitStatus status = ExitStatus::Done;
@@ -124,7 +132,14 @@ ExitStatus runRun(CommandSet &set, const RunOptions &options)
     RunReport report(terminal, *session, {options.format, options.top, options.stages});
     const auto prefilled = [&] {
         ProgressMeter meter("reading the prompt");
-        return session->prefill(*ids, shared->seed, meter.progress(), set.interrupt.token());
+        PromptRequest request;
+        request.tokens = *ids;
+        request.seed = shared->seed;
+        if (options.chat) {
+            if (auto messages = readJsonFile(*options.chat))
+                request.withoutTurns = chatWithoutTurns(model, std::move(*messages));
+        }
+        return session->prefill(request, meter.progress(), set.interrupt.token());
     }();
     if (!prefilled) {
         if (prefilled.error().code == ErrorCode::Cancelled)
@@ -175,6 +190,12 @@ void addRun(CommandSet &set)
     command->add_option("--top", options->top, "Tell of the K most likely tokens of every step");
     command->add_flag("--stages", options->stages, "Tell what each stage of the sampler chain did");
     command->add_flag("--ignore-eos", options->ignoreEos, "Go on after the model ends its turn");
+    command->add_option("--overflow", options->overflow,
+                        "When the context is full: stop, drop-turns (the oldest of --chat; the system prompt "
+                        "stays), streaming (the first tokens and the most recent ones stay)");
+    command
+        ->add_option("--sinks", options->sinks, "First tokens that stay with --overflow streaming, in whole blocks")
+        ->check(notNegative());
     command->add_flag("--no-cache", options->noCache, "Compute the whole history anew for every token");
     options->session.addTo(*command);
     options->sampler.addTo(*command);

@@ -4,6 +4,7 @@
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "engine/memory/memoryplan.h"
+#include "engine/memory/stepwork.h"
 
 namespace tokenloupe::cli {
 
@@ -34,10 +35,15 @@ void RunReport::prompt(const RunRecord &run)
     m_prefillMs = run.prefillMs;
     m_firstMs = run.prefillMs;
     m_seed = run.seed;
+    m_droppedTokens = run.droppedTokens;
+    m_droppedTurns = run.droppedTurns;
+    m_work.kept = stepWork(m_session.model().config(), run.reusedTokens, run.prefilledTokens).total();
     if (m_options.format == Format::JsonLines)
         m_terminal.json({{"event", "prompt"},
                          {"ids", jsonOf(run.prompt)},
                          {"reused", run.reusedTokens},
+                         {"dropped_tokens", run.droppedTokens},
+                         {"dropped_turns", run.droppedTurns},
                          {"prefill_ms", number(run.prefillMs)},
                          {"seed", run.seed},
                          {"precision", precisionName(m_session.settings().precision)},
@@ -48,6 +54,12 @@ Status RunReport::token(const StepRecord &step)
 {
     const Tokenizer &tokenizer = *m_session.model().tokenizer;
     const double ms = step.forwardMs + step.sampleMs + step.otherMs;
+    m_droppedTokens += step.droppedTokens;
+    m_droppedTurns += step.droppedTurns;
+    const ModelConfig &config = m_session.model().config();
+    if (m_tokens > 0)
+        m_work.kept += stepWork(config, step.kvTokens - 1, 1).total();
+    m_work.anew += stepWork(config, 0, step.kvTokens).total();
     (m_tokens++ == 0 ? m_firstMs : m_laterMs) += ms;
     // Control tokens are no part of the text; vocabularies may have fewer tokens than the model has rows.
     std::string_view bytes;
@@ -98,7 +110,8 @@ Json RunReport::tokenJson(const StepRecord &step, const std::string &text, const
              {"forward_ms", number(step.forwardMs)},
              {"sample_ms", number(step.sampleMs)},
              {"kv_tokens", step.kvTokens},
-             {"kv_bytes", step.kvBytes}};
+             {"kv_bytes", step.kvBytes},
+             {"dropped_tokens", step.droppedTokens}};
     if (explanation && m_options.top > 0) {
         const Tokenizer &tokenizer = *m_session.model().tokenizer;
         Json list = Json::array();
@@ -198,7 +211,10 @@ void RunReport::end(EndReason reason)
                      {"ttft_ms", m_tokens > 0 ? number(m_firstMs) : Json()},
                      {"prefill_tps", tokensPerSecond(m_promptTokens - m_reused, m_prefillMs)},
                      {"decode_tps", m_tokens > 1 ? tokensPerSecond(m_tokens - 1, m_laterMs) : Json()},
-                     {"kv_bytes", m_session.cache().usedBytes()},
+                     {"kv_bytes", m_session.kvBytes()},
+                     {"dropped_tokens", m_droppedTokens},
+                     {"dropped_turns", m_droppedTurns},
+                     {"multiply_adds", {{"with_cache", m_work.kept}, {"without_cache", m_work.anew}}},
                      {"resident_bytes", processMemory().residentBytes}});
 }
 
@@ -208,7 +224,9 @@ std::string RunReport::summary(EndReason reason) const
                        " tokens in " + fixed(m_prefillMs, 1) + " ms, " + std::to_string(m_tokens) + " drawn";
     if (m_tokens > 1 && m_laterMs > 0.0)
         text += " at " + fixed((m_tokens - 1) * 1000.0 / m_laterMs, 1) + " tokens/s";
-    return text + "; KV cache " + byteText(m_session.cache().usedBytes()) + "; seed " +
+    if (m_droppedTokens > 0)
+        text += "; " + std::to_string(m_droppedTokens) + " tokens dropped from the context";
+    return text + "; KV cache " + byteText(m_session.kvBytes()) + "; seed " +
            std::to_string(m_seed);
 }
 

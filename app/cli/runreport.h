@@ -45,6 +45,14 @@ private:
     std::uint32_t m_promptTokens = 0;
     std::uint32_t m_reused = 0;
     std::uint64_t m_seed = 0;
+    std::uint32_t m_droppedTokens = 0;
+    std::uint32_t m_droppedTurns = 0;
+    /// Multiply-adds by formula: with the cache, and with every step computed anew.
+    struct
+    {
+        double kept = 0.0;
+        double anew = 0.0;
+    } m_work;
     double m_prefillMs = 0.0;
     double m_firstMs = 0.0; ///< prefill and the first draw
     double m_laterMs = 0.0; ///< all steps after the first

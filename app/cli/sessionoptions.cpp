@@ -5,14 +5,27 @@
 
 namespace tokenloupe::cli {
 
+namespace {
+
+std::string kvTypeList()
+{
+    std::string list;
+    for (const KvType type : kvTypes())
+        list += (list.empty() ? "" : ", ") + std::string(kvTypeName(type));
+    return list;
+}
+
+} // namespace
+
 void SessionOptions::addTo(CLI::App &command)
 {
     command.add_option("-t,--threads", threads, "Threads; default: one for each core")
         ->check(CLI::Range(1U, 1024U));
     command.add_option("-c,--context", context, "Context in tokens; default: the model's own, at most 8192")
         ->check(CLI::Range(1U, 4294967294U));
-    command.add_option("--kv-type-k", keyType, "Element type of cached keys: f32, f16");
-    command.add_option("--kv-type-v", valueType, "Element type of cached values: f32, f16");
+    command.add_option("--kv-type-k", keyType, "Element type of cached keys: " + kvTypeList());
+    command.add_option("--kv-type-v", valueType, "Element type of cached values: " + kvTypeList());
+    command.add_option("--kv-block", blockTokens, "Tokens in a block of the cache")->check(CLI::Range(1U, 1024U));
     command.add_option("--precision", precision, "exact: float32 activations");
     command.add_option("--backend", backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
 }
@@ -25,12 +38,13 @@ Result<SessionSettings> SessionOptions::settings() const
     settings.logitBudgetBytes = 0; // rows are used when they are made, or kept by the command itself
     const auto keys = kvTypeOf(keyType);
     if (!keys)
-        return makeError(ErrorCode::InvalidArgument, "--kv-type-k", "f32 or f16, not \"" + keyType + "\"");
+        return makeError(ErrorCode::InvalidArgument, "--kv-type-k", "one of " + kvTypeList() + ", not \"" + keyType + "\"");
     const auto values = kvTypeOf(valueType);
     if (!values)
-        return makeError(ErrorCode::InvalidArgument, "--kv-type-v", "f32 or f16, not \"" + valueType + "\"");
+        return makeError(ErrorCode::InvalidArgument, "--kv-type-v", "one of " + kvTypeList() + ", not \"" + valueType + "\"");
     settings.keyType = *keys;
     settings.valueType = *values;
+    settings.blockTokens = blockTokens;
     if (precision == "fast")
         return makeError(ErrorCode::InvalidArgument, "--precision fast", "not available yet; exact is");
     if (precision != "exact")

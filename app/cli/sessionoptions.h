@@ -10,13 +10,14 @@
 
 namespace tokenloupe::cli {
 
-/// --threads --context --kv-type-k --kv-type-v --precision --backend
+/// --threads --context --kv-type-k --kv-type-v --kv-block --precision --backend
 struct SessionOptions
 {
     std::uint32_t threads = 0;
     std::uint32_t context = 0;
     std::string keyType = "f32";
     std::string valueType = "f32";
+    std::uint32_t blockTokens = 16;
     std::string precision = "exact";
     std::string backend = "cpu";
 

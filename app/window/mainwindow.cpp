@@ -90,7 +90,7 @@ void MainWindow::createPanels()
 
 void MainWindow::createToolBars()
 {
-    auto *row = new RunToolBar(m_context, {m_run, m_pause, m_step, m_stop}, m_modelMenu, m_deviceMenu, this);
+    auto *row = new RunToolBar(m_context, {m_run, m_pause, m_step, m_stop, m_branch}, m_modelMenu, m_deviceMenu, this);
     addToolBar(Qt::TopToolBarArea, row);
     addToolBarBreak(Qt::TopToolBarArea);
     m_messageRow = new QToolBar(tr("Messages"), this);
@@ -255,6 +255,9 @@ void MainWindow::refreshStatusBar()
         break;
     case EngineState::Paused:
         engine = tr("engine paused");
+        break;
+    case EngineState::Measuring:
+        engine = tr("engine measuring");
         break;
     }
     const bool busy = status.state == EngineState::Running || status.state == EngineState::Prefilling ||

@@ -94,6 +94,15 @@ void MainWindow::createRunActions()
     connect(m_pause, &QAction::triggered, this, [this] { m_inspector.host.pause(); });
     connect(m_step, &QAction::triggered, this, &MainWindow::stepPressed);
     connect(m_stop, &QAction::triggered, this, [this] { m_inspector.host.stop(); });
+    m_branch = addNamedAction(menu, tr("Branch"), QKeySequence(Qt::CTRL | Qt::Key_B), QStringLiteral("branch"),
+                              tr("Branch off before the selected step"));
+    m_branch->setToolTip(tr("Another continuation from before the selected step; the present one is kept "
+                            "(Ctrl+B)"));
+    connect(m_branch, &QAction::triggered, this, [this] {
+        m_inspector.conversation.branchAt(m_inspector.selection.current().step);
+        m_inspector.selection.followLive();
+    });
+    connect(&m_inspector.selection, &SelectionState::changed, this, &MainWindow::refreshActions);
     menu->addSeparator();
     createSelectionActions(menu);
 
@@ -307,7 +316,11 @@ void MainWindow::refreshActions()
     m_pause->setEnabled(status.state == EngineState::Running);
     m_step->setEnabled(model && status.state != EngineState::Prefilling && !loading);
     m_stop->setEnabled(working || status.state == EngineState::Paused);
-    m_cancel->setEnabled(loading || status.state == EngineState::Prefilling);
+    const bool measuring = status.state == EngineState::Measuring;
+    m_cancel->setEnabled(loading || measuring || status.state == EngineState::Prefilling);
+    const StepRef selected = m_inspector.selection.current();
+    m_branch->setEnabled(model && selected.isValid() && selected.run == status.run &&
+                         status.state != EngineState::Prefilling && !loading && !measuring);
     const bool talked = !m_inspector.conversation.entries().empty();
     m_regenerate->setEnabled(model && talked && !loading);
     m_editLast->setEnabled(m_inspector.conversation.canEditLast());

@@ -66,6 +66,7 @@ RunToolBar::RunToolBar(InspectorContext &context, const Actions &actions, QMenu 
     m_pause = addActionButton(actions.pause);
     addActionButton(actions.step);
     addActionButton(actions.stop);
+    addActionButton(actions.branch);
     space(gap);
     m_position = new QLabel(this);
     m_position->setAccessibleName(tr("Position"));
@@ -166,6 +167,9 @@ void RunToolBar::refreshPosition()
         break;
     case EngineState::Paused:
         state = tr("paused");
+        break;
+    case EngineState::Measuring:
+        state = tr("measuring");
         break;
     }
     const StepRef selected = m_context.selection.current();

@@ -20,7 +20,7 @@ class RunToolBar : public QToolBar
 public:
     struct Actions
     {
-        QAction *run, *pause, *step, *stop;
+        QAction *run, *pause, *step, *stop, *branch;
     };
     RunToolBar(InspectorContext &context, const Actions &actions, QMenu *modelMenu, QMenu *deviceMenu,
                QWidget *parent = nullptr);

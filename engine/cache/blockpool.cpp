@@ -6,60 +6,78 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 namespace tokenloupe {
 
 namespace {
 
-Status checkShape(const KvShape &shape, std::uint32_t blocks)
+Status checkShape(const KvShape &shape, const KvLayerGroup &group, std::uint32_t blocks)
 {
     const auto wrong = [](std::string message) {
         return makeError(ErrorCode::InvalidArgument, "KV cache", std::move(message));
     };
-    if (shape.layers.empty())
+    if (group.layers.empty())
         return wrong("a model without layers has no keys and values");
-    for (const KvLayerShape &layer : shape.layers) {
+    for (const std::uint32_t index : group.layers) {
+        const KvLayerShape &layer = shape.layers[index];
         if (layer.keySize == 0 || layer.valueSize == 0)
             return wrong("head sizes must be positive, got " + std::to_string(layer.keySize) + " and " +
                          std::to_string(layer.valueSize));
         if (layer.heads == 0)
             return wrong("every layer needs at least one KV head");
+        if (Status good = checkKvType(shape.keyType, layer.keySize, "key"); !good)
+            return good;
+        if (Status good = checkKvType(shape.valueType, layer.valueSize, "value"); !good)
+            return good;
     }
     if (shape.blockTokens == 0)
         return wrong("a block must hold at least one token");
-    // With two types in one block, values that follow an odd number of halves would lie across a float's
-    // address.
-    if (shape.keyType != shape.valueType && shape.blockTokens % 2 != 0)
-        return wrong("blocks of " + std::to_string(shape.blockTokens) +
-                     " tokens cannot mix types: an even number is needed");
     if (blocks == 0)
         return wrong("at least one block is needed");
     return {};
 }
 
+void copyRows(const std::byte *from, std::byte *to, std::uint32_t heads, std::uint64_t headBytes,
+              std::uint64_t bytes)
+{
+    for (std::uint32_t head = 0; head < heads; ++head)
+        std::memcpy(to + head * headBytes, from + head * headBytes, bytes);
+}
+
 } // namespace
 
-Result<BlockPool> BlockPool::create(KvShape shape, std::uint32_t blocks)
+Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, std::uint32_t blocks)
 {
-    if (Status good = checkShape(shape, blocks); !good)
+    if (Status good = checkShape(shape, group, blocks); !good)
         return tl::unexpected(good.error());
 
     BlockPool pool;
-    CheckedSize offset;
-    for (std::uint32_t layer = 0; layer < shape.layers.size(); ++layer) {
-        pool.m_layerOffset.push_back(offset.value());
-        offset += CheckedSize(shape.bytesPerToken(layer)) * shape.blockTokens;
+    pool.m_places.resize(shape.layers.size());
+    CheckedSize keys;
+    CheckedSize values;
+    for (const std::uint32_t index : group.layers) {
+        const KvLayerShape &layer = shape.layers[index];
+        LayerPlace &place = pool.m_places[index];
+        place.keys = keys.value();
+        place.values = values.value();
+        place.keyHeadBytes =
+            (CheckedSize(kvRowBytes(shape.keyType, layer.keySize)) * shape.blockTokens).value();
+        place.valueHeadBytes =
+            (CheckedSize(kvRowBytes(shape.valueType, layer.valueSize)) * shape.blockTokens).value();
+        keys += CheckedSize(place.keyHeadBytes) * layer.heads;
+        values += CheckedSize(place.valueHeadBytes) * layer.heads;
     }
-    const CheckedSize bytes = offset * blocks;
+    const CheckedSize bytes = (keys + values) * blocks;
     if (!bytes.isValid())
         return makeError(ErrorCode::InvalidArgument, "KV cache",
                          std::to_string(blocks) + " blocks of " + std::to_string(shape.blockTokens) +
-                             " tokens, " + std::to_string(shape.bytesPerToken()) +
-                             " bytes a token, are more than this machine can address");
+                             " tokens are more than this machine can address");
     if (exceedsHostMemory(bytes.value()))
         return outOfHostMemory("KV cache", bytes.value());
     void *memory = mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -68,8 +86,15 @@ Result<BlockPool> BlockPool::create(KvShape shape, std::uint32_t blocks)
 
     pool.m_memory = static_cast<std::byte *>(memory);
     pool.m_bytes = bytes.value();
-    pool.m_shape = std::move(shape);
-    pool.m_capacity = blocks;
+    pool.m_keyStride = keys.value();
+    pool.m_valueStride = values.value();
+    // Rows of every type but f32 are a multiple of two bytes long and need no more alignment.
+    const bool keysFirst = shape.keyType == KvType::F32 || shape.valueType != KvType::F32;
+    pool.m_keys = pool.m_memory + (keysFirst ? 0 : pool.m_valueStride * blocks);
+    pool.m_values = pool.m_memory + (keysFirst ? pool.m_keyStride * blocks : 0);
+    pool.m_shape = shape;
+    pool.m_group = std::move(group);
+    pool.m_references.resize(blocks);
     pool.m_free.resize(blocks);
     std::iota(pool.m_free.begin(), pool.m_free.end(), 0U); // sorted, so a heap already
     return pool;
@@ -85,11 +110,16 @@ BlockPool &BlockPool::operator=(BlockPool &&other) noexcept
     if (this == &other)
         return *this;
     std::swap(m_shape, other.m_shape);
-    std::swap(m_capacity, other.m_capacity);
+    std::swap(m_group, other.m_group);
+    std::swap(m_places, other.m_places);
+    std::swap(m_references, other.m_references);
     std::swap(m_free, other.m_free);
-    std::swap(m_layerOffset, other.m_layerOffset);
     std::swap(m_memory, other.m_memory);
     std::swap(m_bytes, other.m_bytes);
+    std::swap(m_keys, other.m_keys);
+    std::swap(m_values, other.m_values);
+    std::swap(m_keyStride, other.m_keyStride);
+    std::swap(m_valueStride, other.m_valueStride);
     return *this;
 }
 
@@ -103,37 +133,68 @@ Result<BlockId> BlockPool::take()
 {
     if (m_free.empty())
         return makeError(ErrorCode::ContextFull, "KV cache",
-                         "all " + std::to_string(m_capacity) + " blocks are in use");
+                         "all " + std::to_string(capacity()) + " blocks are in use");
     std::pop_heap(m_free.begin(), m_free.end(), std::greater<>());
     const BlockId block(m_free.back());
     m_free.pop_back();
+    m_references[block.value()] = 1;
     return block;
 }
 
-void BlockPool::give(BlockId block)
+void BlockPool::share(BlockId block)
 {
-    assert(block.value() < m_capacity);
-    assert(std::find(m_free.begin(), m_free.end(), block.value()) == m_free.end());
+    assert(block.value() < capacity() && references(block) > 0);
+    ++m_references[block.value()];
+}
+
+void BlockPool::release(BlockId block)
+{
+    assert(block.value() < capacity() && references(block) > 0);
+    if (--m_references[block.value()] > 0)
+        return;
     m_free.push_back(block.value());
     std::push_heap(m_free.begin(), m_free.end(), std::greater<>());
 }
 
+void BlockPool::copySlots(BlockId from, BlockId to, std::uint32_t slots)
+{
+    assert(slots <= m_shape.blockTokens && references(to) == 1);
+    for (const std::uint32_t index : m_group.layers) {
+        const KvLayerShape &layer = m_shape.layers[index];
+        const LayerPlace &place = m_places[index];
+        copyRows(keys(from, LayerIndex(index), 0), keys(to, LayerIndex(index), 0), layer.heads,
+                 place.keyHeadBytes, slots * kvRowBytes(m_shape.keyType, layer.keySize));
+        copyRows(values(from, LayerIndex(index), 0), values(to, LayerIndex(index), 0), layer.heads,
+                 place.valueHeadBytes, slots * kvRowBytes(m_shape.valueType, layer.valueSize));
+    }
+}
+
+void BlockPool::commit()
+{
+    const auto page = static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 1L));
+    for (std::uint64_t at = 0; at < m_bytes; at += page) {
+        // A read alone would map the one page of zeros that all processes share.
+        volatile std::byte *touched = m_memory + at;
+        *touched = *touched;
+    }
+}
+
 std::byte *BlockPool::keys(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
-    assert(block.value() < m_capacity && layer.value() < m_shape.layers.size());
+    assert(block.value() < capacity() && layer.value() < m_shape.layers.size());
     assert(kvHead < m_shape.layers[layer.value()].heads);
-    const std::uint64_t headBytes =
-        m_shape.blockTokens * kvRowBytes(m_shape.keyType, m_shape.layers[layer.value()].keySize);
-    return m_memory + block.value() * (m_bytes / m_capacity) + m_layerOffset[layer.value()] +
-           kvHead * headBytes;
+    const LayerPlace &place = m_places[layer.value()];
+    assert(place.keyHeadBytes > 0); // a layer of this group
+    return m_keys + block.value() * m_keyStride + place.keys + kvHead * place.keyHeadBytes;
 }
 
 std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
-    const std::uint64_t keyBytes = m_shape.blockTokens * m_shape.keyBytesPerToken(layer.value());
-    const std::uint64_t headBytes =
-        m_shape.blockTokens * kvRowBytes(m_shape.valueType, m_shape.layers[layer.value()].valueSize);
-    return keys(block, layer, 0) + keyBytes + kvHead * headBytes;
+    assert(block.value() < capacity() && layer.value() < m_shape.layers.size());
+    assert(kvHead < m_shape.layers[layer.value()].heads);
+    const LayerPlace &place = m_places[layer.value()];
+    assert(place.valueHeadBytes > 0);
+    return m_values + block.value() * m_valueStride + place.values + kvHead * place.valueHeadBytes;
 }
 
 } // namespace tokenloupe

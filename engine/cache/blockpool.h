@@ -7,43 +7,69 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace tokenloupe {
 
-/// Fixed number of equal blocks. A block holds, for every layer, K then V of blockTokens tokens, each laid
-/// out (kvHead, slot, headSize), so that one head's keys of a block are contiguous. Memory is reserved at
-/// once but becomes resident only as blocks are written (anonymous mapping). Not thread-safe; the engine
-/// thread's.
+/// Fixed number of equal blocks for the layers of one group. A block holds K and V of blockTokens tokens for
+/// each of these layers, laid out (kvHead, slot, headSize), so that one head's keys (or values) of a block
+/// are contiguous. Memory is reserved at once but becomes resident only as blocks are written (anonymous
+/// mapping). Blocks are reference-counted: everyone who keeps one holds a reference. Not thread-safe; the
+/// engine thread's.
 class BlockPool
 {
 public:
     /// OutOfMemory names the bytes wanted.
-    static Result<BlockPool> create(KvShape shape, std::uint32_t blocks);
+    static Result<BlockPool> create(const KvShape &shape, KvLayerGroup group, std::uint32_t blocks);
     BlockPool(BlockPool &&) noexcept;
     BlockPool &operator=(BlockPool &&) noexcept;
     ~BlockPool();
 
-    const KvShape &shape() const { return m_shape; }
-    std::uint32_t capacity() const { return m_capacity; }
+    const KvShape &shape() const { return m_shape; } ///< of the whole model
+    const KvLayerGroup &group() const { return m_group; }
+    std::uint32_t capacity() const { return static_cast<std::uint32_t>(m_references.size()); }
     std::uint32_t freeBlocks() const { return static_cast<std::uint32_t>(m_free.size()); }
+    std::uint64_t bytes() const { return m_bytes; } ///< mapped, all blocks
+    std::uint64_t blockBytes() const { return m_bytes / capacity(); }
 
-    Result<BlockId> take(); ///< lowest free id first; ContextFull when none is left
-    void give(BlockId block);
+    Result<BlockId> take();      ///< with one reference; lowest free id first; ContextFull when none is left
+    void share(BlockId block);   ///< one reference more
+    void release(BlockId block); ///< one less; free after the last
+    std::uint32_t references(BlockId block) const { return m_references[block.value()]; }
 
-    /// First byte of K (or V) of one head in one block: blockTokens × headSize values follow.
+    /// The first `slots` slots of every layer's keys and values.
+    void copySlots(BlockId from, BlockId to, std::uint32_t slots);
+    /// Touches every page, so that all of it is resident from now on. Contents stay.
+    void commit();
+
+    /// First byte of K (or V) of one head in one block: blockTokens rows follow. `layer` is one of the group.
     std::byte *keys(BlockId block, LayerIndex layer, std::uint32_t kvHead) const;
     std::byte *values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const;
 
 private:
+    /// Where a layer's rows lie in a block's share of the two planes.
+    struct LayerPlace
+    {
+        std::uint64_t keys = 0;   // offset of the first head
+        std::uint64_t values = 0; // offset of the first head
+        std::uint64_t keyHeadBytes = 0;
+        std::uint64_t valueHeadBytes = 0;
+    };
+
     BlockPool() = default;
     KvShape m_shape;
-    std::uint32_t m_capacity = 0;
-    std::vector<std::uint32_t> m_free; // min-heap of ids
-    std::vector<std::uint64_t> m_layerOffset;
+    KvLayerGroup m_group;
+    std::vector<LayerPlace> m_places;        // by layer of the model
+    std::vector<std::uint32_t> m_references; // by block
+    std::vector<std::uint32_t> m_free;       // min-heap of ids
     std::byte *m_memory = nullptr;
     std::uint64_t m_bytes = 0;
+    // All blocks' keys lie together, and so do all values; the type that needs the wider alignment comes
+    // first.
+    std::byte *m_keys = nullptr;
+    std::byte *m_values = nullptr;
+    std::uint64_t m_keyStride = 0; // bytes of one block's keys, all layers of the group
+    std::uint64_t m_valueStride = 0;
 };
 
 } // namespace tokenloupe

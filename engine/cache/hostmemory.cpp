@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/cache/hostmemory.h"
 
+#include <fstream>
 #include <string>
 #include <unistd.h>
 
@@ -13,6 +14,20 @@ std::uint64_t hostMemoryBytes()
     if (pages <= 0 || pageBytes <= 0)
         return 0;
     return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(pageBytes);
+}
+
+std::uint64_t availableMemoryBytes()
+{
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    std::uint64_t kibibytes = 0;
+    std::string unit;
+    while (file >> name >> kibibytes) {
+        if (name == "MemAvailable:")
+            return kibibytes * 1024;
+        std::getline(file, unit);
+    }
+    return 0;
 }
 
 bool exceedsHostMemory(std::uint64_t bytes)

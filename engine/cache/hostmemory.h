@@ -11,6 +11,9 @@ namespace tokenloupe {
 /// Memory that this machine has, or 0 when the system does not say.
 std::uint64_t hostMemoryBytes();
 
+/// Memory that can be had now without pushing others out, or 0 when the system does not say.
+std::uint64_t availableMemoryBytes();
+
 /// The error for memory that was wanted and is not to be had; names both sizes.
 tl::unexpected<Error> outOfHostMemory(std::string_view what, std::uint64_t bytes);
 

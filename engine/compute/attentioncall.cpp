@@ -16,15 +16,17 @@ PositionRange intersection(PositionRange a, PositionRange b)
 
 } // namespace
 
-AttentionCall::AttentionCall(Activations queries, const KvCache &cache, const AttentionParams &params,
-                             Activations output, const CpuKernels &kernels)
+AttentionCall::AttentionCall(Activations queries, const KvView &view, const AttentionParams &params,
+                             const RotaryTable &keyRotary, Activations output, const CpuKernels &kernels)
     : m_queries(queries)
-    , m_cache(cache)
+    , m_view(view)
     , m_params(params)
+    , m_keyRotary(keyRotary)
     , m_output(output)
     , m_kernels(kernels)
-    , m_layer(cache.shape().layers[params.layer.value()])
-    , m_places(attentionScratch(m_layer.keySize, m_layer.valueSize, cache.shape().blockTokens))
+    , m_layer(view.shape().layers[params.layer.value()])
+    , m_places(
+          attentionScratch(m_layer.keySize, m_layer.valueSize, view.shape().blockTokens, view.keyPhase()))
     , m_kvHeads(m_layer.heads)
     , m_group(params.heads / m_kvHeads)
 {
@@ -121,32 +123,42 @@ void AttentionCall::walk(std::span<Lane> lanes, std::uint32_t kvHead, float *scr
     }
 }
 
-/// Calls visit(block, slot, range) for the stretches of `piece` that lie in one block.
+/// Calls visit(range) for the stretches of `piece` that lie in one block.
 template <class Visit>
 void AttentionCall::forBlocks(PositionRange piece, const Visit &visit) const
 {
-    const std::uint32_t blockTokens = m_cache.shape().blockTokens;
+    const std::uint32_t blockTokens = m_view.shape().blockTokens;
     for (std::uint32_t position = piece.begin; position < piece.end;) {
-        const std::uint32_t slot = position % blockTokens;
-        const std::uint32_t end = std::min(piece.end, position - slot + blockTokens);
-        visit(m_cache.table().blocks[position / blockTokens], slot, PositionRange{position, end});
+        const std::uint32_t end = std::min(piece.end, position - position % blockTokens + blockTokens);
+        visit(PositionRange{position, end});
         position = end;
     }
 }
 
-/// scores[lane][position - first] = query · key. The keys of a block are a matrix as the kernels know it.
+/// scores[lane][position - first] = query · key.
 void AttentionCall::score(std::size_t lanes, std::uint32_t kvHead, PositionRange piece, std::uint32_t first,
                           float *scratch) const
 {
-    const KvShape &shape = m_cache.shape();
-    const std::uint64_t keyBytes = kvRowBytes(shape.keyType, m_layer.keySize);
-    const TensorType type = tensorTypeOf(shape.keyType);
-    forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
-        const std::byte *keys = m_cache.pool().keys(block, m_params.layer, kvHead) + slot * keyBytes;
-        m_kernels.matmul({type, range.size(), m_layer.keySize, keys}, queryOf(scratch, 0), m_layer.keySize,
-                         static_cast<std::int64_t>(lanes), scoresOf(scratch, 0) + (range.begin - first),
-                         attentionPiece, 0, range.size());
+    forBlocks(piece, [&](PositionRange range) {
+        m_kernels.matmul(blockKeys(kvHead, range, scratch + m_places.keys), queryOf(scratch, 0),
+                         m_layer.keySize, static_cast<std::int64_t>(lanes),
+                         scoresOf(scratch, 0) + (range.begin - first), attentionPiece, 0, range.size());
     });
+}
+
+/// The keys of a block are a matrix as the kernels know it, in place unless they are still to be rotated.
+WeightMatrix AttentionCall::blockKeys(std::uint32_t kvHead, PositionRange range, float *rotated) const
+{
+    const KvRows keys = m_view.keys(m_params.layer, kvHead, range.begin);
+    const WeightMatrix stored{tensorTypeOf(m_view.shape().keyType), range.size(), m_layer.keySize, keys.data};
+    if (m_view.keyPhase() == KeyPhase::Rotated)
+        return stored;
+    for (std::uint32_t row = 0; row < range.size(); ++row) {
+        float *key = rotated + std::size_t(row) * m_layer.keySize;
+        m_kernels.dequantizeRow(stored, row, key);
+        m_keyRotary.rotate(key, std::int64_t(range.begin) + row, m_params.keyRotation.style);
+    }
+    return {TensorType::F32, stored.rows, stored.columns, reinterpret_cast<const std::byte *>(rotated)};
 }
 
 void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores, std::uint32_t first) const
@@ -175,8 +187,8 @@ void AttentionCall::accumulate(std::span<const Lane> lanes, std::uint32_t kvHead
 {
     const std::int64_t width = m_layer.valueSize;
     const float *scores = scoresOf(scratch, 0);
-    forBlocks(piece, [&](BlockId block, std::uint32_t slot, PositionRange range) {
-        const float *values = blockValues(block, kvHead, slot, range.size(), scratch + m_places.values);
+    forBlocks(piece, [&](PositionRange range) {
+        const float *values = blockValues(kvHead, range, scratch + m_places.values);
         for (std::uint32_t position = range.begin; position < range.end; ++position, values += width) {
             const float *weight = scores + (position - first);
             for (const Lane &lane : lanes) {
@@ -188,16 +200,15 @@ void AttentionCall::accumulate(std::span<const Lane> lanes, std::uint32_t kvHead
     });
 }
 
-const float *AttentionCall::blockValues(BlockId block, std::uint32_t kvHead, std::uint32_t slot,
-                                        std::uint32_t count, float *converted) const
+const float *AttentionCall::blockValues(std::uint32_t kvHead, PositionRange range, float *converted) const
 {
-    const KvShape &shape = m_cache.shape();
-    const std::byte *stored = m_cache.pool().values(block, m_params.layer, kvHead) +
-                              slot * kvRowBytes(shape.valueType, m_layer.valueSize);
-    if (shape.valueType == KvType::F32)
+    const std::byte *stored = m_view.values(m_params.layer, kvHead, range.begin).data;
+    const KvType type = m_view.shape().valueType;
+    if (type == KvType::F32)
         return reinterpret_cast<const float *>(stored);
-    m_kernels.fromHalf(reinterpret_cast<const std::uint16_t *>(stored),
-                       std::int64_t(count) * m_layer.valueSize, converted);
+    // The rows follow each other, each of whole blocks: they are read as one.
+    const std::int64_t count = std::int64_t(range.size()) * m_layer.valueSize;
+    m_kernels.dequantizeRow({tensorTypeOf(type), 1, count, stored}, 0, converted);
     return converted;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/cache/kvview.h"
 #include "engine/compute/backend.h"
+#include "engine/compute/rotarytable.h"
 #include "engine/memory/activationlayout.h"
 #include "kernels/cpu/cpukernels.h"
 
@@ -25,9 +27,9 @@ struct PositionRange
 class AttentionCall
 {
 public:
-    /// Shapes are the caller's to check.
-    AttentionCall(Activations queries, const KvCache &cache, const AttentionParams &params,
-                  Activations output, const CpuKernels &kernels);
+    /// Shapes are the caller's to check. `keyRotary` covers all positions where keys are stored unrotated.
+    AttentionCall(Activations queries, const KvView &view, const AttentionParams &params,
+                  const RotaryTable &keyRotary, Activations output, const CpuKernels &kernels);
 
     /// Finer pieces when there are too few for `threads`. Changes no result.
     void balance(int threads);
@@ -64,13 +66,14 @@ private:
     void exponentiate(Lane &lane, PositionRange piece, float *scores, std::uint32_t first) const;
     void accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
                     std::uint32_t first, float *scratch) const;
-    const float *blockValues(BlockId block, std::uint32_t kvHead, std::uint32_t slot, std::uint32_t count,
-                             float *converted) const;
+    const float *blockValues(std::uint32_t kvHead, PositionRange range, float *converted) const;
+    WeightMatrix blockKeys(std::uint32_t kvHead, PositionRange range, float *rotated) const;
     void finish(const Lane &lane) const;
 
     Activations m_queries;
-    const KvCache &m_cache;
+    const KvView &m_view;
     const AttentionParams &m_params;
+    const RotaryTable &m_keyRotary;
     Activations m_output;
     const CpuKernels &m_kernels;
     KvLayerShape m_layer;

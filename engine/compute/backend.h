@@ -3,7 +3,7 @@
 
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
-#include "engine/cache/kvcache.h"
+#include "engine/cache/kvview.h"
 #include "engine/model/model.h"
 
 #include <cstddef>
@@ -60,6 +60,7 @@ struct AttentionParams
         0;              ///< of the first row of q; causal: row r sees positions ≤ firstPosition + r
     float scale = 1.0F; ///< of q·k
     std::optional<std::uint32_t> window;
+    RopeParams keyRotation; ///< of keys that are stored unrotated; not looked at otherwise
     /// When given: (rows × heads × (firstPosition + rows)) softmax weights are written too.
     float *weights = nullptr;
 };
@@ -86,8 +87,8 @@ public:
     virtual Status multiply(Activations input, std::span<const Projection> projections) = 0;
     virtual Status rope(Activations values, std::uint32_t firstPosition, const RopeParams &params) = 0;
     virtual Status storeKv(Activations keys, Activations values, LayerIndex layer,
-                           std::uint32_t firstPosition, KvCache &cache) = 0;
-    virtual Status attend(Activations queries, const KvCache &cache, const AttentionParams &params,
+                           std::uint32_t firstPosition, const KvView &view) = 0;
+    virtual Status attend(Activations queries, const KvView &view, const AttentionParams &params,
                           Activations output) = 0;
     virtual Status siluMultiply(Activations gate, Activations up, Activations output) = 0;
     virtual Status add(Activations input, Activations target) = 0; ///< target += input

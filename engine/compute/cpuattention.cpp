@@ -9,14 +9,16 @@ namespace tokenloupe {
 
 namespace {
 
-Status checkAttention(Activations queries, const KvCache &cache, const AttentionParams &params,
+Status checkAttention(Activations queries, const KvView &view, const AttentionParams &params,
                       Activations output)
 {
-    const KvShape &shape = cache.shape();
+    const KvShape &shape = view.shape();
     const auto layers = static_cast<std::int64_t>(shape.layers.size());
     if (params.layer.value() >= layers)
         return wrongShape("attend", "layers", layers, std::int64_t(params.layer.value()) + 1);
     const KvLayerShape &layer = shape.layers[params.layer.value()];
+    if (layer.heads == 0)
+        return wrongShape("attend", "KV heads of at least", 0, 1);
     if (params.heads == 0 || params.heads % layer.heads != 0)
         return wrongShape("attend", "query heads, a multiple of the KV heads", params.heads, layer.heads);
     if (queries.rows < 1 || queries.rows != output.rows)
@@ -27,22 +29,35 @@ Status checkAttention(Activations queries, const KvCache &cache, const Attention
     if (output.columns != std::int64_t(params.heads) * layer.valueSize)
         return wrongShape("attend", "output columns", output.columns,
                           std::int64_t(params.heads) * layer.valueSize);
-    if (std::int64_t(params.firstPosition) + queries.rows > cache.tokens())
-        return wrongShape("attend", "tokens in the cache", cache.tokens(),
+    if (std::int64_t(params.firstPosition) + queries.rows > view.tokens())
+        return wrongShape("attend", "tokens in the cache", view.tokens(),
                           std::int64_t(params.firstPosition) + queries.rows);
     if (params.window && *params.window == 0)
         return wrongShape("attend", "window of at least", 0, 1);
-    return {};
+    const std::uint32_t seen = params.window && *params.window <= params.firstPosition
+                                   ? params.firstPosition + 1 - *params.window
+                                   : 0;
+    if (seen < view.firstHeld(params.layer))
+        return wrongShape("attend", "first position that the cache still holds", view.firstHeld(params.layer),
+                          seen);
+    if (view.keyPhase() == KeyPhase::Rotated)
+        return {};
+    if (params.keyRotation.headSize != layer.keySize)
+        return wrongShape("attend", "size of heads to rotate", params.keyRotation.headSize, layer.keySize);
+    return checkRotation("attend", params.keyRotation);
 }
 
 } // namespace
 
-Status CpuBackend::attend(Activations queries, const KvCache &cache, const AttentionParams &params,
+Status CpuBackend::attend(Activations queries, const KvView &view, const AttentionParams &params,
                           Activations output)
 {
-    if (Status good = checkAttention(queries, cache, params, output); !good)
+    if (Status good = checkAttention(queries, view, params, output); !good)
         return good;
-    AttentionCall call(queries, cache, params, output, m_kernels);
+    if (view.keyPhase() == KeyPhase::Unrotated)
+        m_keyRotary.cover(std::int64_t(params.firstPosition) + queries.rows, view.contextTokens(),
+                          params.keyRotation.inverseFrequencies);
+    AttentionCall call(queries, view, params, m_keyRotary, output, m_kernels);
     call.balance(m_pool->threads());
     const std::size_t scratchFloats = call.scratchFloats();
     m_attentionScratch.resize(
@@ -56,13 +71,15 @@ Status CpuBackend::attend(Activations queries, const KvCache &cache, const Atten
 }
 
 Status CpuBackend::storeKv(Activations keys, Activations values, LayerIndex layer,
-                           std::uint32_t firstPosition, KvCache &cache)
+                           std::uint32_t firstPosition, const KvView &view)
 {
-    const KvShape &shape = cache.shape();
+    const KvShape &shape = view.shape();
     const auto layers = static_cast<std::int64_t>(shape.layers.size());
     if (layer.value() >= layers)
         return wrongShape("store keys and values", "layers", layers, std::int64_t(layer.value()) + 1);
     const std::uint32_t heads = shape.layers[layer.value()].heads;
+    if (heads == 0)
+        return wrongShape("store keys and values", "KV heads of at least", 0, 1);
     const std::uint32_t keySize = shape.layers[layer.value()].keySize;
     const std::uint32_t valueSize = shape.layers[layer.value()].valueSize;
     if (keys.rows != values.rows)
@@ -73,28 +90,25 @@ Status CpuBackend::storeKv(Activations keys, Activations values, LayerIndex laye
     if (values.columns != std::int64_t(heads) * valueSize)
         return wrongShape("store keys and values", "value columns", values.columns,
                           std::int64_t(heads) * valueSize);
-    if (std::int64_t(firstPosition) + keys.rows > cache.tokens())
-        return wrongShape("store keys and values", "tokens in the cache", cache.tokens(),
+    if (std::int64_t(firstPosition) + keys.rows > view.tokens())
+        return wrongShape("store keys and values", "tokens in the cache", view.tokens(),
                           std::int64_t(firstPosition) + keys.rows);
 
-    const auto store = [this](const float *source, std::uint32_t count, KvType type, std::byte *target) {
-        if (type == KvType::F16)
-            m_kernels.toHalf(source, count, reinterpret_cast<std::uint16_t *>(target));
-        else
-            std::copy_n(source, count, reinterpret_cast<float *>(target));
-    };
+    if (firstPosition < view.firstHeld(layer))
+        return wrongShape("store keys and values", "first position that the cache still holds",
+                          view.firstHeld(layer), firstPosition);
+
+    const TensorType keyType = tensorTypeOf(shape.keyType);
+    const TensorType valueType = tensorTypeOf(shape.valueType);
     share(keys.rows, keys.columns + values.columns, [&](int, std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
             const std::uint32_t position = firstPosition + static_cast<std::uint32_t>(row);
-            const BlockId block = cache.table().blocks[position / shape.blockTokens];
-            const std::uint64_t slot = position % shape.blockTokens;
             for (std::uint32_t head = 0; head < heads; ++head) {
-                store(keys.data + row * keys.columns + std::int64_t(head) * keySize, keySize, shape.keyType,
-                      cache.pool().keys(block, layer, head) + slot * kvRowBytes(shape.keyType, keySize));
-                store(values.data + row * values.columns + std::int64_t(head) * valueSize, valueSize,
-                      shape.valueType,
-                      cache.pool().values(block, layer, head) +
-                          slot * kvRowBytes(shape.valueType, valueSize));
+                m_kernels.quantizeRow(keyType, keys.data + row * keys.columns + std::int64_t(head) * keySize,
+                                      keySize, view.keys(layer, head, position).data);
+                m_kernels.quantizeRow(valueType,
+                                      values.data + row * values.columns + std::int64_t(head) * valueSize,
+                                      valueSize, view.values(layer, head, position).data);
             }
         }
     });

@@ -37,21 +37,6 @@ private:
 // kernel.
 constexpr std::int64_t elementPiece = 1024;
 
-/// Turns the pairs of one head in place.
-void rotateHead(float *head, const float *cosines, const float *sines, std::int64_t pairs, RotaryStyle style)
-{
-    const std::int64_t firstStep = style == RotaryStyle::Interleaved ? 2 : 1;
-    const std::int64_t partner = style == RotaryStyle::Interleaved ? 1 : pairs;
-    for (std::int64_t pair = 0; pair < pairs; ++pair) {
-        float *a = head + pair * firstStep;
-        float *b = a + partner;
-        const float x = *a;
-        const float y = *b;
-        *a = x * cosines[pair] - y * sines[pair];
-        *b = x * sines[pair] + y * cosines[pair];
-    }
-}
-
 } // namespace
 
 std::string_view precisionName(Precision)
@@ -140,16 +125,14 @@ Status CpuBackend::rope(Activations values, std::uint32_t firstPosition, const R
     const std::int64_t headSize = params.headSize;
     if (headSize == 0 || values.columns % headSize != 0)
         return wrongShape("rotate", "width that is whole heads", values.columns, headSize);
-    if (params.rotated > params.headSize || params.inverseFrequencies.size() * 2 != params.rotated)
-        return wrongShape("rotate", "rotated values", params.rotated,
-                          static_cast<std::int64_t>(2 * params.inverseFrequencies.size()));
+    if (Status good = checkRotation("rotate", params); !good)
+        return good;
     m_rotary.prepare(firstPosition, values.rows, params.inverseFrequencies);
     share(values.rows, 2 * values.columns, [&](int, std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
             float *data = values.data + row * values.columns;
             for (std::int64_t head = 0; head < values.columns; head += headSize)
-                rotateHead(data + head, m_rotary.cosines(row), m_rotary.sines(row), m_rotary.pairs(),
-                           params.style);
+                m_rotary.rotate(data + head, row, params.style);
         }
     });
     return {};

@@ -34,8 +34,8 @@ public:
     Status multiply(Activations input, std::span<const Projection> projections) override;
     Status rope(Activations values, std::uint32_t firstPosition, const RopeParams &params) override;
     Status storeKv(Activations keys, Activations values, LayerIndex layer, std::uint32_t firstPosition,
-                   KvCache &cache) override;
-    Status attend(Activations queries, const KvCache &cache, const AttentionParams &params,
+                   const KvView &view) override;
+    Status attend(Activations queries, const KvView &view, const AttentionParams &params,
                   Activations output) override;
     Status siluMultiply(Activations gate, Activations up, Activations output) override;
     Status add(Activations input, Activations target) override;
@@ -65,6 +65,7 @@ private:
     const CpuKernels &m_kernels;
     StretchQueue m_queue;
     RotaryTable m_rotary;
+    RotaryTable m_keyRotary; // of all positions: keys that are stored unrotated
     std::vector<float> m_normScratch;
     std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
     std::vector<Product> m_products;

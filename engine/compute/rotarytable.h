@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/model/architecturespec.h"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,12 +17,21 @@ public:
     /// Cheap when the positions and frequencies are those of the last call.
     void prepare(std::uint32_t firstPosition, std::int64_t rows, std::span<const float> inverseFrequencies);
 
+    /// Positions 0 … rows - 1; those that are there already are kept, so a growing sequence adds to them.
+    /// `most` rows are made room for at once.
+    void cover(std::int64_t rows, std::int64_t most, std::span<const float> inverseFrequencies);
+
+    /// Turns the pairs of one head in place, to the position of row r.
+    void rotate(float *head, std::int64_t row, RotaryStyle style) const;
+
     /// Of row r (position firstPosition + r): one for each frequency.
     const float *cosines(std::int64_t row) const { return m_table.data() + 2 * row * pairs(); }
     const float *sines(std::int64_t row) const { return cosines(row) + pairs(); }
     std::int64_t pairs() const { return static_cast<std::int64_t>(m_frequencies.size()); }
 
 private:
+    void addRows(std::int64_t end);
+
     std::uint32_t m_firstPosition = 0;
     std::int64_t m_rows = 0;
     std::vector<float> m_frequencies;

@@ -24,6 +24,14 @@ Status checkSame(std::string_view operation, const Activations &a, const Activat
     return {};
 }
 
+Status checkRotation(std::string_view operation, const RopeParams &params)
+{
+    if (params.rotated > params.headSize || params.inverseFrequencies.size() * 2 != params.rotated)
+        return wrongShape(operation, "rotated values", params.rotated,
+                          static_cast<std::int64_t>(2 * params.inverseFrequencies.size()));
+    return {};
+}
+
 Status checkWeight(std::string_view operation, const Weight &weight, std::int64_t columns)
 {
     if (weight.columns != columns)

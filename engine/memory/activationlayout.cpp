@@ -64,13 +64,15 @@ Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32
 }
 
 AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHeadSize,
-                                  std::uint32_t blockTokens)
+                                  std::uint32_t blockTokens, KeyPhase keyPhase)
 {
     AttentionScratch scratch;
     Places places;
     scratch.queries = places.place(CheckedSize(attentionLanes) * headSize);
     scratch.scores = places.place(CheckedSize(attentionLanes) * attentionPiece);
     scratch.values = places.place(CheckedSize(blockTokens) * valueHeadSize);
+    if (keyPhase == KeyPhase::Unrotated)
+        scratch.keys = places.place(CheckedSize(blockTokens) * headSize);
     scratch.total = places.end().value();
     return scratch;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/cache/keyphase.h"
 #include "engine/model/modelconfig.h"
 
 #include <cstdint>
@@ -39,9 +40,10 @@ struct AttentionScratch
     std::uint64_t queries = 0; ///< (lanes × headSize), scaled
     std::uint64_t scores = 0;  ///< (lanes × piece)
     std::uint64_t values = 0;  ///< (blockTokens × valueHeadSize): a block's values as float32
+    std::uint64_t keys = 0;    ///< (blockTokens × headSize): a block's keys, rotated; none if stored so
     std::uint64_t total = 0;
 };
 AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHeadSize,
-                                  std::uint32_t blockTokens);
+                                  std::uint32_t blockTokens, KeyPhase keyPhase);
 
 } // namespace tokenloupe

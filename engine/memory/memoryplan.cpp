@@ -45,13 +45,10 @@ Status checkSettings(const ModelConfig &config, const RunMemorySettings &setting
 
 Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySettings &settings)
 {
-    KvShape shape;
-    shape.layers = kvLayers(config);
-    shape.keyType = settings.keyType;
-    shape.valueType = settings.valueType;
-    shape.blockTokens = settings.blockTokens;
+    const KvShape shape = kvShape(config, settings);
     KvPlanSettings room;
     room.contextTokens = settings.contextTokens;
+    room.sequences = settings.sequences;
     room.batchTokens = settings.batchTokens;
     const Result<KvPlan> plan = planKv(shape, room);
     if (!plan)
@@ -93,16 +90,23 @@ Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySet
 
 Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySettings &settings)
 {
+    const bool rotatesKeys = settings.keyPhase == KeyPhase::Unrotated;
     const std::uint64_t scratch =
-        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens).total;
-    const CheckedSize rotary = CheckedSize(settings.batchTokens) * config.ropeDimensions;
+        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens, settings.keyPhase)
+            .total;
+    const std::uint64_t positions =
+        std::uint64_t(settings.batchTokens) + (rotatesKeys ? settings.contextTokens : 0);
+    const CheckedSize rotary = CheckedSize(positions) * config.ropeDimensions;
     const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + rotary) * sizeof(float);
     if (!bytes.isValid())
         return tooLarge("the threads' scratch");
     return MemoryItem{MemoryPart::Runtime, bytes.value(),
                       text(settings.threads) + " threads × " + text(scratch) +
-                          " numbers of attention scratch + " + text(settings.batchTokens) + " tokens × " +
-                          text(config.ropeDimensions) + " sines and cosines, 4 bytes each"};
+                          " numbers of attention scratch + " +
+                          (rotatesKeys ? "(" + text(settings.batchTokens) + " tokens + " +
+                                             text(settings.contextTokens) + " positions of keys)"
+                                       : text(settings.batchTokens) + " tokens") +
+                          " × " + text(config.ropeDimensions) + " sines and cosines, 4 bytes each"};
 }
 
 } // namespace
@@ -166,6 +170,16 @@ std::vector<KvLayerShape> kvLayers(const ModelConfig &config)
         layers.push_back(
             {config.kvHeads[layer], config.headSize, config.valueHeadSize, config.windowOf(layer)});
     return layers;
+}
+
+KvShape kvShape(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    KvShape shape;
+    shape.layers = kvLayers(config);
+    shape.keyType = settings.keyType;
+    shape.valueType = settings.valueType;
+    shape.blockTokens = settings.blockTokens;
+    return shape;
 }
 
 Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/cache/keyphase.h"
 #include "engine/cache/kvplan.h"
 #include "engine/model/modelconfig.h"
 
@@ -22,8 +23,11 @@ struct RunMemorySettings
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
+    std::uint32_t sequences = 1; ///< full contexts that the pool has room for
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
+    std::uint32_t sequences = 1;        ///< that may be full at the same time
+    KeyPhase keyPhase = KeyPhase::Rotated;
 };
 
 enum class MemoryPart : std::uint8_t { Weights, KvCache, Activations, Logits, Trace, Runtime };
@@ -36,6 +40,9 @@ struct MemoryItem
     std::uint64_t bytes = 0;
     std::string how; ///< the arithmetic in words and numbers
 };
+
+/// Keys and values of the model as these settings store them.
+KvShape kvShape(const ModelConfig &config, const RunMemorySettings &settings);
 
 /// What will be allocated, computed before anything is. The session allocates by it; the window displays it.
 struct MemoryPlan

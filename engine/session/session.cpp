@@ -29,6 +29,35 @@ std::uint64_t physicalMemory()
     return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
 }
 
+Status checkCacheUse(CacheUse use, OverflowPolicy overflow)
+{
+    if (use == CacheUse::Recompute && overflow == OverflowPolicy::Streaming)
+        return makeError(ErrorCode::InvalidArgument, "no cache",
+                         "a streaming context cannot be computed anew: tokens that were dropped left their "
+                         "mark on the later ones; choose another overflow policy");
+    return {};
+}
+
+/// Streaming needs the blocks that stay, one to drop and one to write.
+Status checkBlocks(const SessionSettings &settings)
+{
+    if (settings.blockTokens == 0 || settings.blockTokens > 1024)
+        return makeError(ErrorCode::InvalidArgument, "KV blocks",
+                         "1 to 1024 tokens, not " + std::to_string(settings.blockTokens));
+    if (settings.sequences == 0 || settings.sequences > 1024)
+        return makeError(ErrorCode::InvalidArgument, "sequences",
+                         "1 to 1024, not " + std::to_string(settings.sequences));
+    const std::uint64_t sinks = (std::uint64_t(settings.sinkTokens) + settings.blockTokens - 1) /
+                                settings.blockTokens * settings.blockTokens;
+    if (settings.overflow == OverflowPolicy::Streaming &&
+        settings.contextTokens < sinks + 2 * std::uint64_t(settings.blockTokens))
+        return makeError(ErrorCode::InvalidArgument, "streaming",
+                         "a context of " + std::to_string(settings.contextTokens) +
+                             " tokens leaves no window beside the first " + std::to_string(sinks) +
+                             " and a block of " + std::to_string(settings.blockTokens));
+    return {};
+}
+
 Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &config)
 {
     if (settings.contextTokens == 0)
@@ -40,7 +69,25 @@ Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &c
                          "0 to 1024, not " + std::to_string(settings.threads));
     if (settings.threads == 0)
         settings.threads = usableCores();
+    if (Status good = checkBlocks(settings); !good)
+        return tl::unexpected(good.error());
+    if (Status good = checkCacheUse(settings.cacheUse, settings.overflow); !good)
+        return tl::unexpected(good.error());
     return settings;
+}
+
+RunMemorySettings memorySettings(const SessionSettings &settings)
+{
+    RunMemorySettings memory;
+    memory.contextTokens = settings.contextTokens;
+    memory.batchTokens = settings.batchTokens;
+    memory.keyType = settings.keyType;
+    memory.valueType = settings.valueType;
+    memory.blockTokens = settings.blockTokens;
+    memory.sequences = settings.sequences;
+    memory.traceBudgetBytes = settings.logitBudgetBytes;
+    memory.threads = static_cast<std::uint32_t>(settings.threads);
+    return memory;
 }
 
 /// What is anonymous memory of the plan must fit this machine: weights are a mapping of their file.
@@ -62,11 +109,62 @@ Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings)
 
 } // namespace
 
+Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings)
+{
+    const auto complete = completed(settings, model.config());
+    if (!complete)
+        return tl::unexpected(complete.error());
+    return planMemory(model.config(), model.model->weightsBytes(), memorySettings(*complete));
+}
+
 Session::Session(std::unique_ptr<State> state)
     : m_state(std::move(state))
 {}
 
 Session::~Session() = default;
+
+Status Session::State::build(const SessionSettings &settings, Progress *progress, const std::stop_token &stop)
+{
+    const ModelConfig &config = model->config();
+    const auto complete = completed(settings, config);
+    if (!complete)
+        return tl::unexpected(complete.error());
+    SessionSettings own = *complete;
+
+    const RunMemorySettings memory = memorySettings(own);
+    auto newPlan = planMemory(config, model->model->weightsBytes(), memory);
+    if (!newPlan)
+        return tl::unexpected(newPlan.error());
+    if (Status fits = fitsMachine(*newPlan, own); !fits)
+        return fits;
+    auto newBackend = makeCpuBackend(own.threads);
+    if (!newBackend)
+        return tl::unexpected(newBackend.error());
+    own.threads = (*newBackend)->threads();
+    auto transformer = Transformer::create(model->model, *newBackend, own.batchTokens, progress, stop);
+    if (!transformer)
+        return tl::unexpected(transformer.error());
+    KvCacheSettings room;
+    room.shape = kvShape(config, memory);
+    room.contextTokens = own.contextTokens;
+    room.sequences = own.sequences;
+    room.batchTokens = own.batchTokens;
+    room.keyPhase = own.overflow == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
+    auto cache = KvCache::create(room);
+    if (!cache)
+        return tl::unexpected(cache.error());
+
+    // All of it is there: what was before ends now.
+    endRuns();
+    if (!engine.logits || own.logitBudgetBytes != engine.settings.logitBudgetBytes)
+        engine.logits = std::make_shared<LogitStore>(own.logitBudgetBytes);
+    engine.settings = own;
+    engine.cache = std::make_unique<KvCache>(std::move(*cache));
+    engine.transformer = std::move(*transformer);
+    backend = std::move(*newBackend);
+    plan = std::move(*newPlan);
+    return {};
+}
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedModel> model,
                                                  const SessionSettings &settings, Progress *progress,
@@ -75,97 +173,62 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedMod
     auto state = std::make_unique<State>();
     state->thread = std::this_thread::get_id();
     state->model = std::move(model);
-    const ModelConfig &config = state->model->config();
-    auto complete = completed(settings, config);
-    if (!complete)
-        return tl::unexpected(complete.error());
-    state->settings = *complete;
-
-    RunMemorySettings memory;
-    memory.contextTokens = state->settings.contextTokens;
-    memory.batchTokens = state->settings.batchTokens;
-    memory.keyType = state->settings.keyType;
-    memory.valueType = state->settings.valueType;
-    memory.traceBudgetBytes = state->settings.logitBudgetBytes;
-    memory.threads = static_cast<decltype(memory.threads)>(state->settings.threads);
-    auto plan = planMemory(config, state->model->model->weightsBytes(), memory);
-    if (!plan)
-        return tl::unexpected(plan.error());
-    state->plan = std::move(*plan);
-    if (Status fits = fitsMachine(state->plan, state->settings); !fits)
-        return tl::unexpected(fits.error());
-
-    auto backend = makeCpuBackend(state->settings.threads);
-    if (!backend)
-        return tl::unexpected(backend.error());
-    state->backend = std::move(*backend);
-    state->settings.threads = state->backend->threads();
-    auto transformer =
-        Transformer::create(state->model->model, state->backend, state->settings.batchTokens, progress, stop);
-    if (!transformer)
-        return tl::unexpected(transformer.error());
-    state->transformer = std::move(*transformer);
-    KvShape shape = state->transformer->kvShape(state->settings.keyType, state->settings.valueType);
-    shape.blockTokens = memory.blockTokens;
-    auto cache = KvCache::create(shape, state->settings.contextTokens);
-    if (!cache)
-        return tl::unexpected(cache.error());
-    state->cache = std::make_unique<KvCache>(std::move(*cache));
-    state->logits = std::make_shared<LogitStore>(state->settings.logitBudgetBytes);
+    if (Status built = state->build(settings, progress, stop); !built)
+        return tl::unexpected(built.error());
     return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+Status Session::reconfigure(const SessionSettings &settings)
+{
+    assert(m_state->isOwnThread());
+    return m_state->build(settings, nullptr, {});
 }
 
 Result<RunRecord> Session::prefill(std::span<const TokenId> prompt, std::uint64_t seed, Progress *progress,
                                    std::stop_token stop)
 {
+    return prefill(PromptRequest{prompt, seed, {}}, progress, std::move(stop));
+}
+
+Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progress, std::stop_token stop)
+{
     State &s = *m_state;
     assert(s.isOwnThread());
-    if (prompt.empty())
+    if (prompt.tokens.empty())
         return makeError(ErrorCode::InvalidArgument, "prompt", "it holds no token");
-    if (prompt.size() > s.settings.contextTokens)
-        return makeError(ErrorCode::ContextFull, "prompt",
-                         std::to_string(prompt.size()) + " tokens do not fit a context of " +
-                             std::to_string(s.settings.contextTokens));
-    for (TokenId id : prompt) {
-        if (id.value() >= s.model->config().vocabulary)
-            return makeError(ErrorCode::InvalidArgument, "prompt",
-                             "token id " + std::to_string(id.value()) + " is not below the vocabulary's " +
-                                 std::to_string(s.model->config().vocabulary));
-    }
+    if (Status known = s.checkTokens(prompt.tokens, "prompt"); !known)
+        return tl::unexpected(known.error());
 
     Stopwatch watch;
-    if (s.settings.cacheUse == CacheUse::Recompute)
-        s.truncate(0);
-    // The last token is always computed: its logits are what the first step draws from.
-    const auto shared = std::mismatch(prompt.begin(), prompt.end(), s.cached.begin(), s.cached.end());
-    const auto common = static_cast<std::size_t>(shared.first - prompt.begin());
-    const auto reused = static_cast<std::uint32_t>(std::min(common, prompt.size() - 1));
-    std::vector<TokenId> wanted(prompt.begin(), prompt.end()); // `prompt` may be a view of history
-    s.endRun();
-    s.truncate(reused);
+    auto run = std::make_unique<SessionRun>(s.engine, RunId(s.started));
+    // `prompt` may be a view of the history of a run that ends here.
+    if (Status started = run->start(prompt); !started)
+        return tl::unexpected(started.error());
+    s.endRuns();
+    const std::uint32_t reused = run->cachedTokens();
     if (progress) {
-        progress->start(wanted.size());
+        progress->start(run->history().size());
         progress->advance(reused);
     }
-    auto row = s.forward(std::span<const TokenId>(wanted).subspan(reused), progress, stop);
+    const auto row = run->feed(progress, stop);
     if (!row)
         return tl::unexpected(row.error());
-
-    s.take(*row);
-    s.history = wanted;
-    s.promptTokens = static_cast<std::uint32_t>(wanted.size());
-    s.run = RunId(s.runs++);
-    s.seed = seed;
-    s.logitsReady = true;
-    s.stepForwardMs.push_back(0.0);
+    run->take(*row);
+    run->logitsReady = true;
+    run->stepForwardMs.push_back(0.0);
 
     RunRecord record;
-    record.run = s.run;
-    record.prompt = std::move(wanted);
+    record.run = run->id();
+    record.prompt.assign(run->history().begin(), run->history().end());
     record.reusedTokens = reused;
-    record.prefilledTokens = s.promptTokens - reused;
-    record.seed = seed;
+    record.prefilledTokens = run->promptTokens() - reused;
+    record.droppedTurns = run->droppedTurns();
+    record.droppedTokens = run->takeDropped().tokens;
+    record.seed = prompt.seed;
     record.prefillMs = watch.lap();
+    ++s.started;
+    s.active = run.get();
+    s.runs.emplace(record.run, std::move(run));
     return record;
 }
 
@@ -173,28 +236,126 @@ Status Session::rewind(StepIndex step)
 {
     State &s = *m_state;
     assert(s.isOwnThread());
-    if (!s.run.isValid() || !step.isValid() || step.value() > s.steps)
+    if (!s.active || !step.isValid() || step.value() > s.active->steps())
         return makeError(ErrorCode::InvalidArgument, "rewind", "this step was not drawn yet");
-    if (step.value() == s.steps)
+    SessionRun &run = *s.active;
+    if (step.value() == run.steps())
         return {};
-    const std::uint32_t tokens = s.promptTokens + step.value();
-    if (const LogitStore::Row row = s.logits->get({s.run, step})) {
-        s.truncate(tokens);
-        s.take(*row);
-    } else if (step.value() + 1 == s.steps && !s.logitsReady) {
-        s.truncate(tokens); // drawn last: its logits are the present ones
-    } else {
-        auto computed = s.forwardUpTo(tokens, {});
+    const LogitStore::Row stored = s.engine.logits->get({run.id(), step});
+    // Drawn last: its logits are the present ones.
+    const bool isPresent = step.value() + 1 == run.steps() && !run.logitsReady;
+    run.rewindTo(step.value());
+    if (stored) {
+        run.take(*stored);
+    } else if (!isPresent) {
+        run.forgetLast();
+        const auto computed = run.feed(nullptr, {});
         if (!computed)
             return tl::unexpected(computed.error());
-        s.take(*computed);
+        run.take(*computed);
     }
-    s.history.resize(tokens);
-    s.steps = step.value();
-    s.stepForwardMs.resize(std::size_t(step.value()) + 1);
-    s.logitsReady = true;
-    s.logits->truncate(s.run, step);
+    run.logitsReady = true;
+    s.engine.logits->truncate(run.id(), step);
     return {};
+}
+
+Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
+{
+    State &s = *m_state;
+    assert(s.isOwnThread());
+    if (!s.active || !step.isValid() || step.value() > s.active->steps())
+        return makeError(ErrorCode::InvalidArgument, "branch", "this step was not drawn yet");
+    const SessionRun &parent = *s.active;
+    const bool isNext = step.value() == parent.steps();
+    if (isNext && !parent.logitsReady)
+        return makeError(ErrorCode::InvalidArgument, "branch", "the logits of this step are not computed yet");
+    auto run = std::make_unique<SessionRun>(s.engine, RunId(s.started));
+    run->branchFrom(parent, step.value());
+    run->seed = seed;
+    const LogitStore::Row stored = s.engine.logits->get({parent.id(), step});
+    if (isNext || (step.value() + 1 == parent.steps() && !parent.logitsReady)) {
+        run->take(parent.currentLogits);
+    } else if (stored) {
+        run->take(*stored);
+    } else {
+        run->forgetLast();
+        const auto computed = run->feed(nullptr, {});
+        if (!computed)
+            return tl::unexpected(computed.error());
+        run->take(*computed);
+    }
+    run->logitsReady = true;
+    s.engine.logits->share(parent.id(), run->id(), step.value());
+
+    RunRecord record;
+    record.run = run->id();
+    const auto prompt = run->history().first(run->promptTokens());
+    record.prompt.assign(prompt.begin(), prompt.end());
+    record.reusedTokens = run->cachedTokens();
+    record.seed = seed;
+    record.droppedTurns = run->droppedTurns();
+    record.parent = {parent.id(), step};
+    ++s.started;
+    s.active = run.get();
+    s.runs.emplace(record.run, std::move(run));
+    return record;
+}
+
+Status Session::activate(RunId run)
+{
+    const auto found = m_state->runs.find(run);
+    if (found == m_state->runs.end())
+        return makeError(ErrorCode::InvalidArgument, "run", "it is not open any more");
+    m_state->active = found->second.get();
+    return {};
+}
+
+std::vector<RunId> Session::openRuns() const
+{
+    std::vector<RunId> ids;
+    for (const auto &[id, run] : m_state->runs)
+        ids.push_back(id);
+    return ids;
+}
+
+Status Session::setCacheUse(CacheUse use)
+{
+    SessionSettings &settings = m_state->engine.settings;
+    if (Status good = checkCacheUse(use, settings.overflow); !good)
+        return good;
+    settings.cacheUse = use;
+    return {};
+}
+
+Result<std::span<const float>> Session::computeAfresh(std::span<const TokenId> tokens, std::stop_token stop)
+{
+    State &s = *m_state;
+    assert(s.isOwnThread());
+    if (tokens.empty())
+        return makeError(ErrorCode::InvalidArgument, "compute", "no tokens");
+    KvCache &cache = *s.engine.cache;
+    const SequenceId sequence = cache.open();
+    Result<std::span<const float>> row;
+    while (row && !tokens.empty()) {
+        ForwardRequest request;
+        request.tokens = tokens.first(std::min<std::size_t>(
+            {tokens.size(), s.engine.settings.batchTokens, cache.largestAppend(sequence)}));
+        request.stop = stop;
+        tokens = tokens.subspan(request.tokens.size());
+        row = s.engine.transformer->forward(request, cache, sequence);
+    }
+    cache.discard(sequence);
+    return row;
+}
+
+std::shared_ptr<const CacheSnapshot> Session::cacheSnapshot() const
+{
+    const State &s = *m_state;
+    auto snapshot = std::make_shared<CacheSnapshot>(
+        s.engine.cache->snapshot(s.active ? s.active->sequence() : SequenceId()));
+    snapshot->counters.droppedTokens = s.engine.droppedTokens;
+    snapshot->counters.droppedTurns = s.engine.droppedTurns;
+    return snapshot;
 }
 
 Status Session::score(std::span<const TokenId> ids,
@@ -203,31 +364,37 @@ Status Session::score(std::span<const TokenId> ids,
 {
     State &s = *m_state;
     assert(s.isOwnThread());
-    if (ids.size() > s.settings.contextTokens)
+    const SessionSettings &settings = s.engine.settings;
+    if (ids.size() > settings.contextTokens)
         return makeError(ErrorCode::ContextFull, "score",
                          std::to_string(ids.size()) + " tokens do not fit a context of " +
-                             std::to_string(s.settings.contextTokens));
-    const std::vector<TokenId> wanted(ids.begin(), ids.end());
-    s.endRun();
-    s.truncate(0);
+                             std::to_string(settings.contextTokens));
+    const std::vector<TokenId> wanted(ids.begin(), ids.end()); // may be a view of a history
+    s.endRuns();
+    KvCache &cache = *s.engine.cache;
+    const SequenceId sequence = cache.open();
     // All rows of a batch are held at once: at most 64 MiB of them.
     const std::uint32_t vocabulary = s.model->config().vocabulary;
     const std::size_t rows = std::clamp<std::size_t>((std::size_t(64) << 20) / sizeof(float) / vocabulary, 1,
-                                                     s.settings.batchTokens);
-    for (std::size_t done = 0; done < wanted.size();) {
+                                                     settings.batchTokens);
+    Status status;
+    for (std::size_t done = 0; status && done < wanted.size();) {
         ForwardRequest request;
-        request.tokens = std::span<const TokenId>(wanted).subspan(done, std::min(rows, wanted.size() - done));
+        request.tokens = std::span<const TokenId>(wanted).subspan(
+            done, std::min<std::size_t>({rows, wanted.size() - done, cache.largestAppend(sequence)}));
         request.rows = LogitRows::All;
         request.stop = stop;
-        auto result = s.transformer->forward(request, *s.cache);
-        if (!result)
-            return tl::unexpected(result.error());
-        s.cached.insert(s.cached.end(), request.tokens.begin(), request.tokens.end());
+        const auto result = s.engine.transformer->forward(request, cache, sequence);
+        if (!result) {
+            status = tl::unexpected(result.error());
+            break;
+        }
         for (std::size_t row = 0; row < request.tokens.size(); ++row)
             take(static_cast<std::uint32_t>(done + row), result->subspan(row * vocabulary, vocabulary));
         done += request.tokens.size();
     }
-    return {};
+    cache.close(sequence);
+    return status;
 }
 
 const LoadedModel &Session::model() const
@@ -240,7 +407,7 @@ std::shared_ptr<const LoadedModel> Session::sharedModel() const
 }
 const SessionSettings &Session::settings() const
 {
-    return m_state->settings;
+    return m_state->engine.settings;
 }
 const MemoryPlan &Session::plan() const
 {
@@ -252,31 +419,39 @@ const Backend &Session::backend() const
 }
 const KvCache &Session::cache() const
 {
-    return *m_state->cache;
+    return *m_state->engine.cache;
+}
+std::uint64_t Session::kvBytes() const
+{
+    return m_state->active ? m_state->engine.cache->usedBytes(m_state->active->sequence()) : 0;
 }
 std::shared_ptr<LogitStore> Session::logits() const
 {
-    return m_state->logits;
+    return m_state->engine.logits;
 }
 RunId Session::run() const
 {
-    return m_state->run;
+    return m_state->active ? m_state->active->id() : RunId();
 }
 std::span<const TokenId> Session::history() const
 {
-    return m_state->history;
+    return m_state->active ? m_state->active->history() : std::span<const TokenId>();
+}
+std::span<const TokenId> Session::context() const
+{
+    return m_state->active ? m_state->active->context() : std::span<const TokenId>();
 }
 std::uint32_t Session::steps() const
 {
-    return m_state->steps;
+    return m_state->active ? m_state->active->steps() : 0;
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->currentLogits;
+    return m_state->active ? std::span<const float>(m_state->active->currentLogits) : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {
-    return m_state->transformer->scratchBytes();
+    return m_state->engine.transformer->scratchBytes();
 }
 
 } // namespace tokenloupe

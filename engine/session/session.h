@@ -3,8 +3,10 @@
 
 #include "engine/compute/backend.h"
 #include "engine/memory/memoryplan.h"
+#include "engine/cache/cachesnapshot.h"
 #include "engine/sampling/samplerchain.h"
 #include "engine/session/loadedmodel.h"
+#include "engine/session/overflow.h"
 #include "engine/trace/logitstore.h"
 #include "engine/trace/steprecord.h"
 #include "engine/transformer/transformer.h"
@@ -34,6 +36,24 @@ struct SessionSettings
     Precision precision = Precision::Exact;
     std::uint64_t logitBudgetBytes = std::uint64_t(256) << 20; ///< 0: logits are not kept
     CacheUse cacheUse = CacheUse::Keep;
+    std::uint32_t blockTokens = 16; ///< of the cache's blocks
+    std::uint32_t sequences = 1;    ///< full contexts that the pool has room for: branches share what they can
+    OverflowPolicy overflow = OverflowPolicy::Stop;
+    std::uint32_t sinkTokens = 4; ///< OverflowPolicy::Streaming: first tokens that stay, in whole blocks
+
+    bool operator==(const SessionSettings &) const = default;
+};
+
+/// What a session with these settings would take; the error that creating it would give for settings that do
+/// not go together.
+Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings);
+
+/// A run to be started.
+struct PromptRequest
+{
+    std::span<const TokenId> tokens;
+    std::uint64_t seed = 0;
+    PromptWithoutTurns withoutTurns; ///< for OverflowPolicy::DropTurns; none: there are no turns to drop
 };
 
 struct StepRequest
@@ -44,9 +64,10 @@ struct StepRequest
     std::stop_token stop;
 };
 
-/// One model, one cache, one sequence of tokens. Synchronous; every call on the thread that created it
-/// (asserted); no locks inside. After any error the session is as before the call, except that a prefill or
-/// score that failed on its way leaves what it computed in the cache and no run to go on from.
+/// One model, one cache, and the runs that it holds: the one that was started last and the branches off it.
+/// Synchronous; every call on the thread that created it (asserted); no locks inside. After any error the
+/// session is as before the call, except that a prefill or score that failed on its way leaves what it
+/// computed in the cache and no run to go on from.
 class Session
 {
 public:
@@ -55,22 +76,48 @@ public:
                                                    Progress *progress = nullptr, std::stop_token stop = {});
     ~Session();
 
-    /// Starts a run: makes the cache hold exactly `prompt`, keeping the longest prefix that it already holds,
-    /// and computes the logits of the first step. An empty prompt is InvalidArgument; one longer than the
-    /// context is ContextFull with both numbers. Progress counts prompt tokens. Cancelled: what was prefilled
-    /// stays cached.
+    /// Other settings for the same model. All runs end and the cache is empty; logits of past steps stay,
+    /// unless their budget changes. On an error everything is as before.
+    Status reconfigure(const SessionSettings &settings);
+
+    /// Starts a run: the runs that were there end (their tokens stay findable in the cache), the longest
+    /// known prefix of the prompt is taken over, the rest computed up to the logits of the first step. An
+    /// empty prompt is InvalidArgument; one that the overflow policy cannot make fit is ContextFull with both
+    /// numbers. Progress counts prompt tokens. Cancelled: what was prefilled stays cached.
+    Result<RunRecord> prefill(const PromptRequest &prompt, Progress *progress = nullptr,
+                              std::stop_token stop = {});
     Result<RunRecord> prefill(std::span<const TokenId> prompt, std::uint64_t seed,
                               Progress *progress = nullptr, std::stop_token stop = {});
 
-    /// Draws the next token (after a forward pass over the one before, except for the first). ContextFull
-    /// when the cache is full: the run ends with EndReason::Context.
+    /// Draws the next token of the active run (after a forward pass over the one before, except for the
+    /// first). ContextFull when the context is full and the policy can make no room: the run ends with
+    /// EndReason::Context. OutOfMemory when the machine has no room for more of the cache.
     Result<StepRecord> step(const StepRequest &request);
 
-    /// Back to the moment before `step` of the present run was drawn: its logits are at hand again, bit for
+    /// Back to the moment before `step` of the active run was drawn: its logits are at hand again, bit for
     /// bit, later tokens are gone from history and cache. Logits that were dropped are computed anew from the
     /// token before. A step that was not drawn yet is InvalidArgument (the next one is fine: nothing
     /// changes).
     Status rewind(StepIndex step);
+
+    /// A branch off the active run, as it was before `step` was drawn; it becomes the active run. Keys and
+    /// values up to there are shared, not copied. RunRecord::parent tells where it parted; its first steps are
+    /// the parent's.
+    Result<RunRecord> fork(StepIndex step, std::uint64_t seed);
+    /// Makes another open run the active one; InvalidArgument when it is not open.
+    Status activate(RunId run);
+    std::vector<RunId> openRuns() const;
+
+    /// From the next step on. The tokens are the same either way. Streaming cannot recompute: what a dropped
+    /// token did to the ones after it cannot be had from those alone.
+    Status setCacheUse(CacheUse use);
+
+    /// Logits after `tokens`, from nothing, without touching any run: what a step costs when nothing is kept.
+    /// The span is valid until the next call.
+    Result<std::span<const float>> computeAfresh(std::span<const TokenId> tokens, std::stop_token stop = {});
+
+    /// The cache as it is now, the active run's sequence first.
+    std::shared_ptr<const CacheSnapshot> cacheSnapshot() const;
 
     const LoadedModel &model() const;
     std::shared_ptr<const LoadedModel> sharedModel() const;
@@ -78,10 +125,12 @@ public:
     const MemoryPlan &plan() const;
     const Backend &backend() const;
     const KvCache &cache() const;
+    std::uint64_t kvBytes() const; ///< of the active run's blocks, shared ones too
     std::shared_ptr<LogitStore> logits() const;
-    RunId run() const;
-    std::span<const TokenId> history() const; ///< prompt and drawn tokens
-    std::uint32_t steps() const;              ///< drawn in this run
+    RunId run() const;                        ///< the active one; invalid: none
+    std::span<const TokenId> history() const; ///< of it: prompt and drawn tokens
+    std::span<const TokenId> context() const; ///< what the model sees of it
+    std::uint32_t steps() const;              ///< drawn in it
     std::span<const float>
     currentLogits() const; ///< of the step that was drawn last, or of the first to come
     std::uint64_t activationBytes() const;

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/session/sessionstate.h"
 
-#include <algorithm>
+#include "engine/cache/hostmemory.h"
+
 #include <chrono>
 
 namespace tokenloupe {
+
+namespace {
+
+/// Left for everybody else: below it, systems begin to swap or to end programs.
+constexpr std::uint64_t memoryToLeave = std::uint64_t(64) << 20;
+
+} // namespace
 
 std::int64_t Stopwatch::now()
 {
@@ -19,53 +27,41 @@ double Stopwatch::lap()
     return static_cast<double>(m_last - before) / 1e6;
 }
 
-void Session::State::truncate(std::uint32_t tokens)
+Status SessionEngine::checkMemory(std::uint32_t tokens) const
 {
-    if (tokens >= cached.size())
-        return;
-    cache->truncate(tokens);
-    cached.resize(tokens);
+    // Reading the system's counters for every token would cost more than the answer is worth: single tokens
+    // ask once a block.
+    if (tokens < settings.blockTokens && cache->counters().writtenTokens % settings.blockTokens != 0)
+        return {};
+    const std::uint64_t available = availableMemoryBytes();
+    const std::uint64_t perToken = cache->shape().bytesPerToken();
+    const std::uint64_t wanted = perToken * std::max(tokens, settings.blockTokens);
+    if (available == 0 || available >= wanted + memoryToLeave)
+        return {};
+    const std::uint64_t fits = available > memoryToLeave ? (available - memoryToLeave) / perToken : 0;
+    return makeError(ErrorCode::OutOfMemory, "KV cache",
+                     std::to_string(tokens) + " more tokens take " + std::to_string(wanted >> 20) +
+                         " MiB, this machine has " + std::to_string(available >> 20) +
+                         " MiB free: at most " + std::to_string(fits) +
+                         " more tokens fit; a smaller context, or keys and values as f16 or q8_0, take less");
 }
 
-void Session::State::endRun()
+Status Session::State::checkTokens(std::span<const TokenId> ids, std::string_view what) const
 {
-    run = RunId();
-    history.clear();
-    promptTokens = 0;
-    steps = 0;
-    logitsReady = false;
-    currentLogits.clear();
-    stepForwardMs.clear();
-}
-
-Result<std::span<const float>> Session::State::forward(std::span<const TokenId> tokens, Progress *progress,
-                                                       const std::stop_token &stop)
-{
-    std::span<const float> row;
-    while (!tokens.empty()) {
-        const auto batch = tokens.first(std::min<std::size_t>(tokens.size(), settings.batchTokens));
-        ForwardRequest request;
-        request.tokens = batch;
-        request.stop = stop;
-        auto result = transformer->forward(request, *cache);
-        if (!result)
-            return tl::unexpected(result.error());
-        row = *result;
-        cached.insert(cached.end(), batch.begin(), batch.end());
-        if (progress)
-            progress->advance(batch.size());
-        tokens = tokens.subspan(batch.size());
+    const std::uint32_t vocabulary = model->config().vocabulary;
+    for (const TokenId id : ids) {
+        if (id.value() >= vocabulary)
+            return makeError(ErrorCode::InvalidArgument, std::string(what),
+                             "token id " + std::to_string(id.value()) + " is not below the vocabulary's " +
+                                 std::to_string(vocabulary));
     }
-    return row;
+    return {};
 }
 
-Result<std::span<const float>> Session::State::forwardUpTo(std::size_t count, const std::stop_token &stop)
+void Session::State::endRuns()
 {
-    if (settings.cacheUse == CacheUse::Recompute)
-        truncate(0);
-    truncate(static_cast<std::uint32_t>(count - 1));
-    return forward(std::span<const TokenId>(history).subspan(cached.size(), count - cached.size()), nullptr,
-                   stop);
+    active = nullptr;
+    runs.clear();
 }
 
 } // namespace tokenloupe

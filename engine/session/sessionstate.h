@@ -1,47 +1,33 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "engine/session/session.h"
+#include "engine/session/sessionrun.h"
+
+#include <map>
 
 namespace tokenloupe {
 
-/// What a session holds. The cache is always the keys and values of `cached`, a prefix of `history` while a
-/// run is there.
+/// What a session holds.
 struct Session::State
 {
     std::shared_ptr<const LoadedModel> model;
-    SessionSettings settings;
     MemoryPlan plan;
     std::shared_ptr<Backend> backend;
-    std::unique_ptr<Transformer> transformer;
-    std::unique_ptr<KvCache> cache;
-    std::shared_ptr<LogitStore> logits;
+    SessionEngine engine;
     std::thread::id thread;
 
-    RunId run;                    ///< invalid: no run to step in
-    std::uint32_t runs = 0;       ///< started so far
-    std::vector<TokenId> history; ///< prompt and drawn tokens
-    std::vector<TokenId> cached;  ///< tokens that the cache holds
-    std::uint32_t promptTokens = 0;
-    std::uint32_t steps = 0;
-    std::uint64_t seed = 0; ///< of the run's draws
+    std::map<RunId, std::unique_ptr<SessionRun>> runs; ///< that can be gone on with; after `engine`: they
+                                                       ///< give their blocks back
+    SessionRun *active = nullptr;                      ///< of `runs`; null: no run to step in
+    std::uint32_t started = 0;                         ///< runs so far
     std::shared_ptr<const SamplerSettings> givenSettings,
-        seededSettings;                ///< the latter: the former with `seed`
-    std::vector<float> currentLogits;  ///< of the step drawn last, or to come when `logitsReady`
-    bool logitsReady = false;          ///< currentLogits belong to the step to come
-    std::vector<double> stepForwardMs; ///< [k]: the pass that gave step k's logits; one entry a step, and one
-                                       ///< more when logitsReady
+        seededSettings; ///< the latter: the former with the active run's seed
 
     bool isOwnThread() const { return std::this_thread::get_id() == thread; }
-    void truncate(std::uint32_t tokens);
-    void endRun();
-    /// Forward pass over `tokens` in batches, appended to the cache. On an error the cache holds the batches
-    /// that were done.
-    Result<std::span<const float>> forward(std::span<const TokenId> tokens, Progress *progress,
-                                           const std::stop_token &stop);
-    /// Logits that follow history[0 … count): from an emptied cache in CacheUse::Recompute.
-    Result<std::span<const float>> forwardUpTo(std::size_t count, const std::stop_token &stop);
-    void take(std::span<const float> row) { currentLogits.assign(row.begin(), row.end()); }
+    /// Plan, backend, cache and scratch for these settings; on an error all is as before.
+    Status build(const SessionSettings &settings, Progress *progress, const std::stop_token &stop);
+    Status checkTokens(std::span<const TokenId> ids, std::string_view what) const;
+    void endRuns();
     /// The run's seed is what counts: settings that carry another one are copied with it, once.
     std::shared_ptr<const SamplerSettings> withSeed(const std::shared_ptr<const SamplerSettings> &given);
     void record(StepRecord &step, std::span<const float> row, const LogitStatistics &statistics) const;

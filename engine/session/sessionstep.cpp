@@ -57,6 +57,7 @@ private:
 std::shared_ptr<const SamplerSettings>
 Session::State::withSeed(const std::shared_ptr<const SamplerSettings> &given)
 {
+    const std::uint64_t seed = active->seed;
     if (given->seed == seed)
         return given;
     if (given != givenSettings || seededSettings->seed != seed) {
@@ -71,18 +72,22 @@ Session::State::withSeed(const std::shared_ptr<const SamplerSettings> &given)
 void Session::State::record(StepRecord &step, std::span<const float> row,
                             const LogitStatistics &statistics) const
 {
-    step.ref = {run, StepIndex(steps)};
+    const SequenceId sequence = active->sequence();
+    step.ref = {active->id(), StepIndex(active->steps())};
     step.endsTurn =
         step.token.value() < model->tokenizer->size() && model->tokenizer->isEndOfTurn(step.token);
-    step.position = static_cast<std::uint32_t>(history.size());
+    step.position = static_cast<std::uint32_t>(active->history().size());
     step.logit = row[step.token.value()];
     step.pRaw = statistics.probabilityOf(step.logit);
     step.rank = rankOf(row, step.token);
     step.entropyBits = statistics.entropyBits;
     step.logSumExp = statistics.logSumExp;
-    step.kvTokens = cache->tokens();
-    step.kvBlocks = cache->usedBlocks();
-    step.kvBytes = cache->usedBytes();
+    step.kvTokens = engine.cache->tokens(sequence);
+    step.kvBlocks = engine.cache->usedBlocks(sequence);
+    step.kvBytes = engine.cache->usedBytes(sequence);
+    const SessionRun::Dropped dropped = active->takeDropped();
+    step.droppedTokens = dropped.tokens;
+    step.droppedTurns = dropped.turns;
 }
 
 Result<StepRecord> Session::step(const StepRequest &request)
@@ -90,46 +95,41 @@ Result<StepRecord> Session::step(const StepRequest &request)
     State &s = *m_state;
     assert(s.isOwnThread());
     assert(request.settings);
-    if (!s.run.isValid())
+    if (!s.active)
         return makeError(ErrorCode::InvalidArgument, "step", "there is no prompt yet");
-    if (request.force && request.force->value() >= s.model->config().vocabulary)
-        return makeError(ErrorCode::InvalidArgument, "force",
-                         "token id " + std::to_string(request.force->value()) +
-                             " is not below the vocabulary's " +
-                             std::to_string(s.model->config().vocabulary));
+    if (request.force) {
+        if (Status known = s.checkTokens({&*request.force, 1}, "force"); !known)
+            return tl::unexpected(known.error());
+    }
     if (request.stop.stop_requested())
         return makeError(ErrorCode::Cancelled, "step", "cancelled");
-    if (!s.logitsReady && s.history.size() > s.settings.contextTokens)
-        return makeError(ErrorCode::ContextFull, "step",
-                         "all " + std::to_string(s.settings.contextTokens) +
-                             " tokens of the context are used");
 
+    SessionRun &run = *s.active;
     StepRecord record;
     record.settings = s.withSeed(request.settings);
     Stopwatch watch;
-    std::span<const float> row = s.currentLogits;
-    if (s.logitsReady) {
-        record.forwardMs = s.stepForwardMs.back();
+    std::span<const float> row = run.currentLogits;
+    if (run.logitsReady) {
+        record.forwardMs = run.stepForwardMs.back();
     } else {
-        auto forwarded = s.forwardUpTo(s.history.size(), request.stop);
+        run.forgetLast();
+        const auto forwarded = run.feed(nullptr, request.stop);
         if (!forwarded)
             return tl::unexpected(forwarded.error());
         row = *forwarded;
         record.forwardMs = watch.lap();
     }
-    // Undone when the chain refuses these logits.
-    const auto cachedBefore = static_cast<std::uint32_t>(s.history.size()) - 1;
 
     watch.lap();
     const TokenId forced = request.force.value_or(TokenId());
     ProbabilityOf probability(forced, request.recorder);
-    const SamplingContext context{s.history, s.steps};
+    const SamplingContext context{run.history(), run.steps()};
     const auto drawn =
         SamplerChain(record.settings).run(row, context, request.force ? &probability : request.recorder);
     const auto statistics = drawn ? logitStatistics(row) : tl::unexpected(drawn.error());
     if (!statistics) {
-        if (!s.logitsReady)
-            s.truncate(cachedBefore);
+        if (!run.logitsReady)
+            run.forgetLast();
         return tl::unexpected(statistics.error());
     }
     record.token = request.force ? forced : drawn->token;
@@ -139,15 +139,14 @@ Result<StepRecord> Session::step(const StepRequest &request)
     s.record(record, row, *statistics);
     record.sampleMs = watch.lap();
 
-    if (s.settings.logitBudgetBytes > 0)
-        s.logits->put(record.ref, row);
-    if (!s.logitsReady) {
-        s.take(row);
-        s.stepForwardMs.push_back(record.forwardMs);
+    if (s.engine.settings.logitBudgetBytes > 0)
+        s.engine.logits->put(record.ref, row);
+    if (!run.logitsReady) {
+        run.take(row);
+        run.stepForwardMs.push_back(record.forwardMs);
     }
-    s.logitsReady = false;
-    s.history.push_back(record.token);
-    ++s.steps;
+    run.logitsReady = false;
+    run.push(record.token);
     if (record.ref.step.value() % residentEverySteps == 0)
         record.residentBytes = processMemory().residentBytes;
     record.otherMs = watch.lap();

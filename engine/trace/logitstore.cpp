@@ -37,6 +37,17 @@ struct LogitStore::Impl
         return entries.erase(entry);
     }
 
+    void insert(StepRef step, Row row)
+    {
+        if (const auto old = entries.find(step); old != entries.end())
+            forget(old);
+        memory += bytesOf(row);
+        const auto age = inMemory.insert(inMemory.end(), step);
+        entries.emplace(step, Entry{std::move(row), {}, age});
+        while (memory > budget)
+            spillOldest();
+    }
+
     void spillOldest()
     {
         const auto entry = entries.find(inMemory.front());
@@ -72,15 +83,8 @@ void LogitStore::put(StepRef step, std::span<const float> logits)
     if (!step.isValid() || logits.empty())
         return;
     auto row = std::make_shared<const std::vector<float>>(logits.begin(), logits.end());
-
     const std::lock_guard lock(m_impl->mutex);
-    if (const auto old = m_impl->entries.find(step); old != m_impl->entries.end())
-        m_impl->forget(old);
-    m_impl->memory += Impl::bytesOf(row);
-    const auto age = m_impl->inMemory.insert(m_impl->inMemory.end(), step);
-    m_impl->entries.emplace(step, Impl::Entry{std::move(row), {}, age});
-    while (m_impl->memory > m_impl->budget)
-        m_impl->spillOldest();
+    m_impl->insert(step, std::move(row));
 }
 
 LogitStore::Row LogitStore::get(StepRef step) const
@@ -95,6 +99,17 @@ LogitStore::Row LogitStore::get(StepRef step) const
     if (!m_impl->file.read(entry->second.extent, *row))
         return nullptr;
     return row;
+}
+
+void LogitStore::share(RunId from, RunId to, std::uint32_t steps)
+{
+    for (std::uint32_t step = 0; step < steps; ++step) {
+        Row row = get({from, StepIndex(step)});
+        if (!row)
+            continue;
+        const std::lock_guard lock(m_impl->mutex);
+        m_impl->insert({to, StepIndex(step)}, std::move(row));
+    }
 }
 
 void LogitStore::truncate(RunId run, StepIndex from)

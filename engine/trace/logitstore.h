@@ -35,6 +35,8 @@ public:
     void put(StepRef step, std::span<const float> logits);
     /// The row, read back from the file if need be; nullptr when it was dropped or never stored.
     Row get(StepRef step) const;
+    /// The first `steps` rows of one run are rows of another too (a branch). They count for both.
+    void share(RunId from, RunId to, std::uint32_t steps);
     /// Forgets the steps of `run` from `from` on (a rewind).
     void truncate(RunId run, StepIndex from);
     void erase(RunId run);

@@ -40,6 +40,8 @@ struct StepRecord
     std::uint32_t kvTokens = 0; ///< in the cache when the token was drawn
     std::uint32_t kvBlocks = 0;
     std::uint64_t kvBytes = 0;       ///< of those blocks
+    std::uint32_t droppedTokens = 0; ///< that left the context, by the overflow policy, right before this step
+    std::uint32_t droppedTurns = 0;  ///< of the conversation, likewise
     std::uint64_t residentBytes = 0; ///< of the process; 0 when not measured at this step
 };
 
@@ -52,6 +54,9 @@ struct RunRecord
     std::shared_ptr<const PromptTokens> promptText; ///< null when the prompt was given as ids
     std::uint32_t reusedTokens = 0;                 ///< of the prompt, already in the cache
     std::uint32_t prefilledTokens = 0;
+    std::uint32_t droppedTurns = 0;  ///< that did not fit and were left out of the prompt
+    std::uint32_t droppedTokens = 0; ///< of the prompt, that had left the context again when it was read
+    StepRef parent;                  ///< of a branch: where it parted from which run; invalid: a run of its own
     double prefillMs = 0.0;
     double tokenizeMs = 0.0;
     std::uint64_t seed = 0;

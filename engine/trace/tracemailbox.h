@@ -23,7 +23,13 @@ struct RunTruncated
     StepIndex from;
 };
 
-using TraceEvent = std::variant<RunRecord, StepRecord, RunEnded, RunTruncated>;
+/// Another run that is still open is the one that goes on.
+struct RunActivated
+{
+    RunId run;
+};
+
+using TraceEvent = std::variant<RunRecord, StepRecord, RunEnded, RunTruncated, RunActivated>;
 
 /// Engine thread -> GUI: events in order, handed over by swapping a vector under a short lock.
 class TraceMailbox

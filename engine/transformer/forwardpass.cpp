@@ -33,11 +33,11 @@ Status Transformer::State::reserve(std::unique_ptr<BackendBuffer> &buffer, std::
     return {};
 }
 
-ForwardPass::ForwardPass(Transformer::State &state, const ForwardRequest &request, KvCache &cache,
+ForwardPass::ForwardPass(Transformer::State &state, const ForwardRequest &request, const KvView &view,
                          std::uint32_t firstPosition)
     : m_state(state)
     , m_request(request)
-    , m_cache(cache)
+    , m_view(view)
     , m_config(state.model->config())
     , m_backend(*state.backend)
     , m_firstPosition(firstPosition)
@@ -115,20 +115,32 @@ Status ForwardPass::project(LayerIndex layer, const LayerWeights &weights, Activ
     const std::array<Projection, 3> projections = {Projection{&weights.query, &weights.queryBias, query},
                                                    Projection{&weights.key, &weights.keyBias, key},
                                                    Projection{&weights.value, &weights.valueBias, value}};
+    const RopeParams rope = rotation();
+    const bool storesRotated = m_view.keyPhase() == KeyPhase::Rotated;
+    const auto store = [&] { return m_backend.storeKv(key, value, layer, m_firstPosition, m_view); };
+    const auto nothing = [] { return Status(); };
+    // Keys that are stored unrotated are rotated by who reads them; here only for someone who looks.
+    const bool rotatesKey = storesRotated || wants(TapPoint::KeyRotated, layer);
+    return inOrder([&] { return m_backend.multiply(normed, projections); },
+                   [&] { return tap(TapPoint::Query, layer, query); },
+                   [&] { return tap(TapPoint::Key, layer, key); },
+                   [&] { return tap(TapPoint::Value, layer, value); },
+                   [&] { return storesRotated ? nothing() : store(); },
+                   [&] { return m_backend.rope(query, m_firstPosition, rope); },
+                   [&] { return rotatesKey ? m_backend.rope(key, m_firstPosition, rope) : nothing(); },
+                   [&] { return tap(TapPoint::QueryRotated, layer, query); },
+                   [&] { return tap(TapPoint::KeyRotated, layer, key); },
+                   [&] { return storesRotated ? store() : nothing(); });
+}
+
+RopeParams ForwardPass::rotation() const
+{
     RopeParams rope;
     rope.style = m_state.model->architecture().rotary;
     rope.headSize = m_config.headSize;
     rope.rotated = m_config.ropeDimensions;
     rope.inverseFrequencies = m_state.inverseFrequencies;
-    return inOrder([&] { return m_backend.multiply(normed, projections); },
-                   [&] { return tap(TapPoint::Query, layer, query); },
-                   [&] { return tap(TapPoint::Key, layer, key); },
-                   [&] { return tap(TapPoint::Value, layer, value); },
-                   [&] { return m_backend.rope(query, m_firstPosition, rope); },
-                   [&] { return m_backend.rope(key, m_firstPosition, rope); },
-                   [&] { return tap(TapPoint::QueryRotated, layer, query); },
-                   [&] { return tap(TapPoint::KeyRotated, layer, key); },
-                   [&] { return m_backend.storeKv(key, value, layer, m_firstPosition, m_cache); });
+    return rope;
 }
 
 Status ForwardPass::attend(LayerIndex layer, Activations query, Activations output)
@@ -140,8 +152,10 @@ Status ForwardPass::attend(LayerIndex layer, Activations query, Activations outp
     params.scale = 1.0F / std::sqrt(static_cast<float>(m_config.headSize));
     if (const std::uint32_t window = m_config.windowOf(layer.value()); window > 0)
         params.window = window;
+    if (m_view.keyPhase() == KeyPhase::Unrotated)
+        params.keyRotation = rotation();
     if (!wants(TapPoint::AttentionWeights, layer))
-        return m_backend.attend(query, m_cache, params, output);
+        return m_backend.attend(query, m_view, params, output);
 
     const std::uint64_t columns =
         std::uint64_t(m_config.heads) * (params.firstPosition + static_cast<std::uint64_t>(m_rows));
@@ -151,7 +165,7 @@ Status ForwardPass::attend(LayerIndex layer, Activations query, Activations outp
         return got;
     params.weights = reinterpret_cast<float *>(m_state.weights->data());
     const Activations weights{params.weights, m_rows, static_cast<std::int64_t>(columns)};
-    return inOrder([&] { return m_backend.attend(query, m_cache, params, output); },
+    return inOrder([&] { return m_backend.attend(query, m_view, params, output); },
                    [&] { return tap(TapPoint::AttentionWeights, layer, weights); });
 }
 

@@ -33,7 +33,7 @@ struct Transformer::State
 class ForwardPass
 {
 public:
-    ForwardPass(Transformer::State &state, const ForwardRequest &request, KvCache &cache,
+    ForwardPass(Transformer::State &state, const ForwardRequest &request, const KvView &view,
                 std::uint32_t firstPosition);
 
     Result<std::span<const float>> run();
@@ -44,6 +44,7 @@ private:
     Status project(LayerIndex layer, const LayerWeights &weights, Activations normed, Activations query,
                    Activations key, Activations value);
     Status attend(LayerIndex layer, Activations query, Activations output);
+    RopeParams rotation() const;
     Status feedForward(LayerIndex layer, const LayerWeights &weights);
     Result<std::span<const float>> head();
 
@@ -59,7 +60,7 @@ private:
 
     Transformer::State &m_state;
     const ForwardRequest &m_request;
-    KvCache &m_cache;
+    KvView m_view;
     const ModelConfig &m_config;
     Backend &m_backend;
     std::uint32_t m_firstPosition; // of the batch

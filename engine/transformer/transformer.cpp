@@ -109,19 +109,23 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const M
     return std::unique_ptr<Transformer>(new Transformer(std::move(state)));
 }
 
-Result<std::span<const float>> Transformer::forward(const ForwardRequest &request, KvCache &cache)
+Result<std::span<const float>> Transformer::forward(const ForwardRequest &request, KvCache &cache,
+                                                    SequenceId sequence)
 {
     const ModelConfig &config = m_state->model->config();
     if (Status good = checkRequest(request, config, m_state->maxBatch); !good)
         return tl::unexpected(std::move(good.error()));
     if (Status good = checkCache(cache.shape(), config); !good)
         return tl::unexpected(std::move(good.error()));
-    const std::uint32_t before = cache.tokens();
-    if (Status room = cache.append(static_cast<std::uint32_t>(request.tokens.size())); !room)
+    const std::uint32_t before = cache.tokens(sequence);
+    if (Status room = cache.append(sequence, request.tokens); !room)
         return tl::unexpected(std::move(room.error()));
-    Result<std::span<const float>> logits = ForwardPass(*m_state, request, cache, before).run();
-    if (!logits)
-        cache.truncate(before);
+    Result<std::span<const float>> logits =
+        ForwardPass(*m_state, request, cache.view(sequence), before).run();
+    if (logits)
+        cache.markWritten(sequence);
+    else
+        cache.truncate(sequence, before);
     return logits;
 }
 

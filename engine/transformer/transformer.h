@@ -54,10 +54,10 @@ enum class LogitRows { Last, All };
 
 struct ForwardRequest
 {
-    std::span<const TokenId> tokens; ///< appended to the cache's sequence
+    std::span<const TokenId> tokens; ///< appended to the sequence
     LogitRows rows = LogitRows::Last;
     ForwardTap *tap = nullptr;
-    std::stop_token stop; ///< checked between layers; on Cancelled the cache is as before the call
+    std::stop_token stop; ///< checked between layers; on Cancelled the sequence is as before the call
 };
 
 /// The forward pass of one model on one backend. Owns its scratch memory, sized by the batch.
@@ -72,9 +72,11 @@ public:
                                                        std::stop_token stop = {});
     ~Transformer();
 
-    /// Appends to `cache` and returns logits: (vocabulary) for the last token, or (tokens × vocabulary).
-    /// The span is valid until the next call. Token ids out of range are InvalidArgument.
-    Result<std::span<const float>> forward(const ForwardRequest &request, KvCache &cache);
+    /// Appends to a sequence of `cache` and returns logits: (vocabulary) for the last token, or
+    /// (tokens × vocabulary). The span is valid until the next call. Token ids out of range are
+    /// InvalidArgument. The sequence is as before the call when this fails.
+    Result<std::span<const float>> forward(const ForwardRequest &request, KvCache &cache,
+                                           SequenceId sequence);
 
     std::uint32_t maxBatch() const;
     KvShape kvShape(KvType keys, KvType values) const;

@@ -56,6 +56,9 @@ struct CpuKernels
     void (*fromHalf)(const std::uint16_t *x, std::int64_t n, float *out);
     /// Σ exp(x - max) and Σ (x - max)·exp(x - max) in double: what softmax statistics need. Skips -inf.
     void (*softmaxMoments)(const float *x, std::int64_t n, float max, double *sumExp, double *sumXExp);
+    /// n values (whole blocks) as a computable type, each code the nearest. The same bytes on every set. NaN
+    /// and infinities give some number in the block types.
+    void (*quantizeRow)(TensorType type, const float *x, std::int64_t n, std::byte *out);
 };
 
 /// The kernels for `level`, or nullptr where this machine cannot run them.

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/matmulkernels.h"
+#include "kernels/cpu/quantizekernels.h"
 #include "kernels/cpu/vectorkernels.h"
 
 namespace tokenloupe::kernel {
@@ -11,8 +12,9 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr CpuKernels table(IsaLevel level, const char *name)
 {
-    return {level,   name,     matmul<V>, dequantizeRow<V>, rmsNorm<V>, add<V>,      siluMultiply<V>,  dot<V>,
-            axpy<V>, scale<V>, expSum<V>, maximum<V>,       toHalf<V>,  fromHalf<V>, softmaxMoments<V>};
+    return {level,           name,        matmul<V>,         dequantizeRow<V>, rmsNorm<V>, add<V>,
+            siluMultiply<V>, dot<V>,      axpy<V>,           scale<V>,         expSum<V>,  maximum<V>,
+            toHalf<V>,       fromHalf<V>, softmaxMoments<V>, quantizeRow<V>};
 }
 
 } // namespace tokenloupe::kernel

@@ -6,6 +6,8 @@
 #include "widgets/models/runstore.h"
 #include "widgets/models/samplermodel.h"
 
+#include <algorithm>
+
 namespace tokenloupe {
 
 Conversation::Conversation(EngineHost &host, RunStore &store, SamplerModel &sampler, QObject *parent)
@@ -22,6 +24,11 @@ Conversation::Conversation(EngineHost &host, RunStore &store, SamplerModel &samp
             m_stream = {};
             m_followed = 0;
         }
+    });
+    connect(&store, &RunStore::runActivated, this, [this](RunId run) {
+        const ConversationEntry *reply = lastReply();
+        if (reply && std::find(reply->branches.begin(), reply->branches.end(), run) != reply->branches.end())
+            followFrom(run);
     });
     connect(&store, &RunStore::updated, this, &Conversation::followRun);
     connect(&host, &EngineHost::replyFailed, this, &Conversation::replyFailed);
@@ -66,7 +73,7 @@ void Conversation::send(const QString &text, bool startPaused)
 {
     if (isReplying())
         m_host.stop();
-    m_entries.push_back({ConversationEntry::Author::User, text.toStdString(), 0, {}});
+    m_entries.push_back({ConversationEntry::Author::User, text.toStdString(), 0, {}, {}});
     Q_EMIT entryAppended(static_cast<int>(m_entries.size()) - 1);
     startReply(startPaused);
 }
@@ -130,7 +137,7 @@ void Conversation::startReply(bool startPaused)
     m_stream = {};
     m_followed = 0;
     m_flushed = false;
-    m_entries.push_back({ConversationEntry::Author::Assistant, {}, request.tag, {}});
+    m_entries.push_back({ConversationEntry::Author::Assistant, {}, request.tag, {}, {}});
     Q_EMIT entryAppended(static_cast<int>(m_entries.size()) - 1);
     m_host.reply(request);
 }
@@ -138,8 +145,36 @@ void Conversation::startReply(bool startPaused)
 void Conversation::runStarted(RunId run)
 {
     ConversationEntry *reply = lastReply();
-    if (reply && reply->tag == m_store.run(run)->start.tag)
-        reply->run = run;
+    if (!reply || reply->tag != m_store.run(run)->start.tag)
+        return;
+    reply->branches.push_back(run);
+    followFrom(run);
+}
+
+void Conversation::followFrom(RunId run)
+{
+    ConversationEntry *reply = lastReply();
+    reply->run = run;
+    reply->text.clear();
+    m_stream = {};
+    m_followed = 0;
+    m_flushed = false;
+}
+
+void Conversation::branchAt(StepIndex step)
+{
+    const ConversationEntry *reply = lastReply();
+    const Run *run = reply && reply->run.isValid() ? m_store.run(reply->run) : nullptr;
+    if (run && step.value() < run->steps.size())
+        m_host.branch(step);
+}
+
+void Conversation::showBranch(RunId run)
+{
+    const ConversationEntry *reply = lastReply();
+    if (reply && reply->run != run &&
+        std::find(reply->branches.begin(), reply->branches.end(), run) != reply->branches.end())
+        m_host.activate(run);
 }
 
 void Conversation::replyFailed(std::uint64_t tag, const QString &message)

@@ -22,7 +22,8 @@ struct ConversationEntry
     Author author = Author::User;
     std::string text;      ///< UTF-8; for replies: whole characters of the tokens so far
     std::uint64_t tag = 0; ///< replies only: of the request
-    RunId run;             ///< replies only; invalid until the run has started
+    RunId run;             ///< replies only: the shown one; invalid until it has started
+    std::vector<RunId> branches; ///< replies only: all runs of it, the first one and those that parted from it
 };
 
 /// The chat: messages, and the commands that change them. Asks the engine for replies and follows their runs'
@@ -46,6 +47,8 @@ public:
     void regenerate();                  ///< the last reply again, with a new draw
     void editLast(const QString &text); ///< replaces the last user message, drops its reply, sends
     void newChat();
+    void branchAt(StepIndex step); ///< the shown reply parts from itself before this step, and waits there
+    void showBranch(RunId run);    ///< another run of the last reply; it goes on from there
     QString lastUserMessage() const;
 
 Q_SIGNALS:
@@ -62,6 +65,7 @@ private:
     void followRun(); ///< brings the text of the newest reply up to its run's tokens
     void dropFrom(std::size_t first);
     ConversationEntry *lastReply();
+    void followFrom(RunId run); ///< the last reply's text is that of this run, built anew
 
     EngineHost &m_host;
     RunStore &m_store;

@@ -72,6 +72,43 @@ void EngineHost::setSampler(std::shared_ptr<const SamplerSettings> settings)
     m_worker->setSampler(std::move(settings));
 }
 
+void EngineHost::configure(const SessionSettings &settings)
+{
+    m_worker->configure(settings);
+}
+
+void EngineHost::setCacheUse(CacheUse use)
+{
+    m_worker->setCacheUse(use);
+}
+
+void EngineHost::branch(StepIndex step)
+{
+    m_worker->branch(step);
+}
+
+void EngineHost::activate(RunId run)
+{
+    m_worker->activate(run);
+}
+
+void EngineHost::measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps)
+{
+    m_worker->measureWithoutCache(start, steps);
+}
+
+void EngineHost::acceptCache(std::shared_ptr<const CacheSnapshot> cache)
+{
+    m_cache = std::move(cache);
+    Q_EMIT cacheChanged();
+}
+
+void EngineHost::acceptWork(std::shared_ptr<const CacheWork> work)
+{
+    m_cacheWork = std::move(work);
+    Q_EMIT cacheWorkChanged();
+}
+
 void EngineHost::accept(const EngineStatus &status, std::shared_ptr<LogitStore> logits)
 {
     m_status = status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/cache/cachesnapshot.h"
 #include "engine/session/session.h"
 #include "engine/trace/tracemailbox.h"
 
@@ -12,7 +13,8 @@
 
 namespace tokenloupe {
 
-enum class EngineState { NoModel, Loading, Idle, Prefilling, Running, Paused };
+/// Measuring: steps of a run are computed anew, to be compared.
+enum class EngineState { NoModel, Loading, Idle, Prefilling, Running, Paused, Measuring };
 
 /// What the engine says about itself; an immutable value that replaces the one before.
 struct EngineStatus
@@ -51,6 +53,18 @@ struct ReplyRequest
     bool ignoreEndOfTurn = false;
 };
 
+/// What the steps of a run cost with the cache, and computed anew with nothing kept. Per step; the steps that
+/// were recomputed so far.
+struct CacheWork
+{
+    RunId run;
+    std::vector<double> cachedMs, uncachedMs;
+    std::vector<double> cachedFlops, uncachedFlops; ///< multiply-adds, by formula
+    bool complete = false;                          ///< every step of the run was recomputed
+    float largestDifference = 0.0F;                 ///< of a logit, over all steps
+    bool sameTokens = true;                         ///< the recomputed logits draw the same tokens
+};
+
 /// The engine thread and its commands. Every call returns at once; a command with the tag of a waiting one
 /// replaces it. Results come as signals on the GUI thread; records go through the mailbox.
 class EngineHost : public QObject
@@ -67,10 +81,16 @@ public:
     /// Raw logits of steps; null without a model. May be read from any thread.
     std::shared_ptr<LogitStore> logits() const { return m_logits; }
 
+    /// The newest picture of the cache; null without a model.
+    std::shared_ptr<const CacheSnapshot> cache() const { return m_cache; }
+    std::shared_ptr<const CacheWork> cacheWork() const { return m_cacheWork; }
+
     void openModel(const QString &path,
                    const SessionSettings &settings); ///< keeps the present model until it is loaded
     void closeModel();
-    void cancelWork(); ///< loading or prefill
+    /// Other settings for the model that is open: runs end, the cache is empty, the trace stays.
+    void configure(const SessionSettings &settings);
+    void cancelWork(); ///< loading, prefill or measuring
     void reply(const ReplyRequest &request);
     void run();   ///< go on from paused
     void pause(); ///< after the present token
@@ -80,6 +100,12 @@ public:
     /// Then paused, or running on when it was.
     void force(StepIndex step, TokenId token);
     void setSampler(std::shared_ptr<const SamplerSettings> settings); ///< from the next token on
+    void setCacheUse(CacheUse use);                                   ///< from the next token on
+    /// A branch off the present run before `step`; paused there. Its RunRecord carries the run's tag.
+    void branch(StepIndex step);
+    void activate(RunId run); ///< another open run is the one that run(), step() and force() work on
+    /// Recomputes the run's steps with nothing kept; progress() tells how far, cancelWork() stops it.
+    void measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps);
 
 Q_SIGNALS:
     void statusChanged();
@@ -88,14 +114,22 @@ Q_SIGNALS:
                      const QString &message);              ///< the present model stays; empty: cancelled
     void replyFailed(quint64 tag, const QString &message); ///< no run came of the request; empty: cancelled
     void failed(const QString &message);                   ///< a run could not go on
+    void configured();                            ///< other settings are in force
+    void configureFailed(const QString &message); ///< the ones before stay
+    void cacheChanged();     ///< at most every 60 ms while running, and at every stop
+    void cacheWorkChanged(); ///< after every step that was measured
 
 private:
     class Worker;
     void accept(const EngineStatus &status, std::shared_ptr<LogitStore> logits);
+    void acceptCache(std::shared_ptr<const CacheSnapshot> cache);
+    void acceptWork(std::shared_ptr<const CacheWork> work);
 
     std::unique_ptr<Worker> m_worker;
     EngineStatus m_status;
     std::shared_ptr<LogitStore> m_logits;
+    std::shared_ptr<const CacheSnapshot> m_cache;
+    std::shared_ptr<const CacheWork> m_cacheWork;
     bool m_modelIsNew = false; ///< the next status belongs to a model that was just opened
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/models/engineworker.h"
 
+#include "engine/session/chatturns.h"
+
 #include <QMetaObject>
 
 namespace tokenloupe {
@@ -74,7 +76,7 @@ void EngineHost::Worker::closeModel()
 
 void EngineHost::Worker::cancelWork()
 {
-    m_queue.cancel({CommandTag::Model, CommandTag::Reply});
+    m_queue.cancel({CommandTag::Model, CommandTag::Reply, CommandTag::Measure});
 }
 
 void EngineHost::Worker::reply(const ReplyRequest &request)
@@ -90,7 +92,7 @@ void EngineHost::Worker::reply(const ReplyRequest &request)
 void EngineHost::Worker::run()
 {
     post(CommandTag::Control, [this](const std::stop_token &) {
-        if (m_hasRun && !m_turnEnded && (m_state == EngineState::Paused || m_state == EngineState::Idle))
+        if (canContinue() && (m_state == EngineState::Paused || m_state == EngineState::Idle))
             setState(EngineState::Running);
     });
 }
@@ -114,7 +116,7 @@ void EngineHost::Worker::step()
         if (m_state == EngineState::Running)
             setState(EngineState::Paused);
         const bool ready = m_state == EngineState::Paused || m_state == EngineState::Idle;
-        for (std::uint32_t i = 0; i < wanted && ready && m_hasRun && !m_turnEnded && !stop.stop_requested();
+        for (std::uint32_t i = 0; i < wanted && ready && canContinue() && !stop.stop_requested();
              ++i) {
             if (m_state == EngineState::Idle)
                 setState(EngineState::Paused);
@@ -128,7 +130,8 @@ void EngineHost::Worker::stop()
     m_endWanted = true;
     m_wantedSteps = 0;
     // Not a model that is being opened: a new chat, which begins with a stop, is no reason to give it up.
-    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force});
+    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch,
+                    CommandTag::Measure});
     post(CommandTag::Stop, [this](const std::stop_token &) {
         m_endWanted = false;
         if (m_state == EngineState::Running || m_state == EngineState::Paused)
@@ -195,7 +198,7 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
         endRun(EndReason::Cancelled);
     m_session = std::move(*session);
     m_hasRun = false;
-    m_turnEnded = false;
+    m_endedTurns.clear();
     mailbox.clear(); // what the old model's last run left
     tell([this] { m_host.m_modelIsNew = true; });
     setState(EngineState::Idle);
@@ -235,15 +238,26 @@ void EngineHost::Worker::replyNow(const ReplyRequest &request, const std::stop_t
     m_sampler = request.sampler;
     m_runSeed = request.seed;
     const std::uint64_t seed = request.seed.value_or(request.sampler->seed);
-    auto record = m_session->prefill(prompt->ids(), seed, &m_progress, stop);
+    PromptRequest wanted;
+    const std::vector<TokenId> ids = prompt->ids();
+    wanted.tokens = ids;
+    wanted.seed = seed;
+    wanted.withoutTurns = chatWithoutTurns(m_session->sharedModel(), toJson(request.messages));
+    auto record = m_session->prefill(wanted, &m_progress, stop);
     if (!record)
         return fail(record.error().code == ErrorCode::Cancelled ? QString() : text(record.error()));
     record->tag = tag;
     record->tokenizeMs = tokenizeMs;
     record->promptText = std::make_shared<PromptTokens>(*prompt);
+    if (record->droppedTurns > 0) {
+        const auto shorter = chatPrompt(
+            m_session->model(), withoutOldestTurns(toJson(request.messages), record->droppedTurns));
+        record->promptText = shorter ? std::make_shared<PromptTokens>(*shorter) : nullptr;
+    }
     mailbox.post(*record);
     m_hasRun = true;
-    m_turnEnded = false;
+    m_endedTurns.clear();
+    m_runTag = tag;
     m_maxTokens = request.maxTokens;
     m_ignoreEndOfTurn = request.ignoreEndOfTurn;
     if (m_endWanted)
@@ -262,7 +276,7 @@ void EngineHost::Worker::forceNow(StepIndex step, TokenId token, const std::stop
         return;
     }
     mailbox.post(RunTruncated{m_session->run(), step});
-    m_turnEnded = false;
+    m_endedTurns.erase(m_session->run());
     setState(running ? EngineState::Running : EngineState::Paused);
     stepNow(token, stop);
 }
@@ -287,12 +301,16 @@ void EngineHost::Worker::stepNow(std::optional<TokenId> forced, const std::stop_
     const bool endsTurn = record->endsTurn && !m_ignoreEndOfTurn;
     mailbox.post(std::move(*record));
     if (endsTurn) {
-        m_turnEnded = true;
+        m_endedTurns.insert(m_session->run());
         endRun(EndReason::Stop);
     } else if (m_maxTokens > 0 && m_session->steps() == m_maxTokens) {
         // Only at the very token: who goes on after that wants to.
         endRun(EndReason::Length);
     }
+    if (m_state == EngineState::Running)
+        publishCache(Pictures::Spared);
+    else if (m_state == EngineState::Paused)
+        publish();
 }
 
 void EngineHost::Worker::endRun(EndReason reason)
@@ -323,10 +341,11 @@ void EngineHost::Worker::publish()
         status.threads = backend.threads();
         status.run = m_session->run();
         status.steps = m_session->steps();
-        status.canContinue = m_hasRun && !m_turnEnded;
+        status.canContinue = canContinue();
         logits = m_session->logits();
     }
     tell([this, status, logits] { m_host.accept(status, logits); });
+    publishCache(Pictures::All);
 }
 
 } // namespace tokenloupe

@@ -6,7 +6,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
+#include <set>
 #include <thread>
 
 namespace tokenloupe {
@@ -32,6 +34,11 @@ public:
     void stop();
     void force(StepIndex step, TokenId token);
     void setSampler(std::shared_ptr<const SamplerSettings> settings);
+    void configure(const SessionSettings &settings);
+    void setCacheUse(CacheUse use);
+    void branch(StepIndex step);
+    void activate(RunId run);
+    void measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps);
 
 private:
     void post(CommandTag tag, std::function<void(std::stop_token)> work, std::function<void()> dropped = {});
@@ -39,13 +46,23 @@ private:
     void loadNow(const std::filesystem::path &path, const SessionSettings &settings,
                  const std::stop_token &stop);
     void replyNow(const ReplyRequest &request, const std::stop_token &stop);
+    void configureNow(const SessionSettings &settings);
+    void branchNow(StepIndex step);
+    void activateNow(RunId run);
+    void measureNow(const RunRecord &start, const std::vector<StepRecord> &steps,
+                    const std::stop_token &stop);
     void forceNow(StepIndex step, TokenId token, const std::stop_token &stop);
     /// One token; decides what comes after it.
     void stepNow(std::optional<TokenId> forced, const std::stop_token &stop);
     void endRun(EndReason reason);
+    bool turnEnded() const { return m_session && m_endedTurns.count(m_session->run()) > 0; }
+    bool canContinue() const { return m_hasRun && !turnEnded(); }
     void beginWork(EngineState state);
     void setState(EngineState state);
     void publish();
+    /// A picture of the cache for the window, unless the one before was just made or still waits there.
+    enum class Pictures : bool { Spared, All };
+    void publishCache(Pictures pictures);
     /// Runs `call` on the GUI thread.
     template <class Call>
     void tell(Call call);
@@ -67,7 +84,11 @@ private:
     std::uint32_t m_maxTokens = 0;
     bool m_ignoreEndOfTurn = false;
     bool m_hasRun = false;
-    bool m_turnEnded = false; ///< the last token ended the model's turn: nothing to continue
+    std::set<RunId> m_endedTurns; ///< open runs whose last token ended the model's turn: nothing to continue
+    std::uint64_t m_runTag = 0;   ///< of the request that the open runs came from
+    std::int64_t m_pictureNs = 0;       ///< when the cache was last pictured
+    std::shared_ptr<std::atomic<bool>> m_pictureWaits =
+        std::make_shared<std::atomic<bool>>(false); ///< in the window's queue
 
     std::jthread m_thread; // last: starts when all else is there
 };

@@ -29,6 +29,18 @@ const StepRecord *RunStore::record(StepRef ref) const
     return &found->steps[ref.step.value()];
 }
 
+std::vector<StepRecord> RunStore::stepsBefore(StepRef parent, RunId branch) const
+{
+    const Run *from = parent.isValid() ? run(parent.run) : nullptr;
+    if (!from)
+        return {};
+    const std::size_t count = std::min<std::size_t>(parent.step.value(), from->steps.size());
+    std::vector<StepRecord> steps(from->steps.begin(), from->steps.begin() + std::ptrdiff_t(count));
+    for (StepRecord &step : steps)
+        step.ref.run = branch;
+    return steps;
+}
+
 StepRef RunStore::newestStep() const
 {
     const Run *newest = run(m_newest);
@@ -53,10 +65,12 @@ void RunStore::apply(const std::vector<TraceEvent> &events)
     for (const TraceEvent &event : events) {
         if (const auto *start = std::get_if<RunRecord>(&event)) {
             flush();
-            m_runs[start->run] = Run{*start, {}, std::nullopt};
+            m_runs[start->run] = Run{*start, stepsBefore(start->parent, start->run), std::nullopt};
             m_newest = start->run;
             any = true;
             Q_EMIT runStarted(start->run);
+            if (const int inherited = static_cast<int>(m_runs[start->run].steps.size()); inherited > 0)
+                Q_EMIT stepsAppended(start->run, 0, inherited);
         } else if (const auto *step = std::get_if<StepRecord>(&event)) {
             const auto it = m_runs.find(step->ref.run);
             if (it == m_runs.end() || step->ref.step.value() != it->second.steps.size())
@@ -86,6 +100,13 @@ void RunStore::apply(const std::vector<TraceEvent> &events)
                 it->second.end.reset();
                 any = true;
                 Q_EMIT truncated(cut->run, static_cast<int>(cut->from.value()));
+            }
+        } else if (const auto *activated = std::get_if<RunActivated>(&event)) {
+            flush();
+            if (m_runs.count(activated->run) > 0 && m_newest != activated->run) {
+                m_newest = activated->run;
+                any = true;
+                Q_EMIT runActivated(activated->run);
             }
         }
     }

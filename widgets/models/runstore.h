@@ -34,7 +34,7 @@ public:
     const std::map<RunId, Run> &runs() const { return m_runs; }
     const Run *run(RunId id) const;
     const StepRecord *record(StepRef ref) const;
-    RunId newestRun() const { return m_newest; }
+    RunId newestRun() const { return m_newest; } ///< the one that goes on: started or activated last
     StepRef newestStep() const;
     bool isEmpty() const { return m_runs.empty(); }
 
@@ -46,10 +46,14 @@ Q_SIGNALS:
     void stepsAppended(tokenloupe::RunId run, int first, int count); ///< once per run and batch
     void truncated(tokenloupe::RunId run, int from);
     void runEnded(tokenloupe::RunId run);
+    void runActivated(tokenloupe::RunId run); ///< an older one is newestRun() again
     void cleared();
     void updated(); ///< after the above, once per batch
 
 private:
+    /// What a branch has in common with the run that it left: its steps before that.
+    std::vector<StepRecord> stepsBefore(StepRef parent, RunId branch) const;
+
     std::map<RunId, Run> m_runs;
     RunId m_newest;
 };

@@ -6,6 +6,7 @@
 #include "widgets/models/enginehost.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
+#include "widgets/views/chat/branchstrip.h"
 #include "widgets/views/chat/chatinput.h"
 #include "widgets/views/chat/chatview.h"
 
@@ -52,6 +53,7 @@ ChatPanel::ChatPanel(InspectorContext &context, QWidget *parent)
 
     m_view = new ChatView(context, this);
     content()->addWidget(m_view, 1);
+    content()->addWidget(new BranchStrip(context, this));
     m_editing =
         new QLabel(tr("Editing the last message: sending replaces it and its reply (Esc cancels)"), this);
     m_editing->setFont(theme.font(TextRole::Small));

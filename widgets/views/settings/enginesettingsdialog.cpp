@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "widgets/views/settings/enginesettingsdialog.h"
+
+#include "engine/cache/hostmemory.h"
+#include "widgets/models/enginehost.h"
+#include "widgets/theme/numbers.h"
+#include "widgets/theme/theme.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace tokenloupe {
+
+namespace {
+
+constexpr int mostContext = 1 << 24;
+
+QSpinBox *spinBox(int least, int most, const QString &name)
+{
+    auto *box = new QSpinBox;
+    box->setRange(least, most);
+    box->setGroupSeparatorShown(true);
+    box->setAccessibleName(name);
+    return box;
+}
+
+QComboBox *kvTypeBox(const QString &name)
+{
+    auto *box = new QComboBox;
+    box->setAccessibleName(name);
+    for (const KvType type : kvTypes())
+        box->addItem(QString::fromUtf8(kvTypeName(type).data(), qsizetype(kvTypeName(type).size())),
+                     int(type));
+    return box;
+}
+
+} // namespace
+
+EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *parent)
+    : QDialog(parent)
+    , m_context(context)
+{
+    setWindowTitle(tr("Context and cache"));
+    const Theme &theme = Theme::instance();
+    auto *layout = new QVBoxLayout(this);
+    auto *form = new QFormLayout;
+    form->setVerticalSpacing(theme.scaled(8));
+    form->setHorizontalSpacing(theme.scaled(16));
+    addFields(*form);
+    layout->addLayout(form);
+    m_plan = new QLabel;
+    m_plan->setAccessibleName(tr("What these settings take"));
+    m_plan->setWordWrap(true);
+    m_note = new QLabel;
+    m_note->setAccessibleName(tr("Remark"));
+    m_note->setWordWrap(true);
+    m_note->setForegroundRole(QPalette::PlaceholderText);
+    for (QLabel *label : {m_plan, m_note}) {
+        label->setTextFormat(Qt::PlainText);
+        label->setMinimumWidth(theme.scaled(400));
+        layout->addWidget(label);
+    }
+    layout->addStretch(1);
+    auto *buttons = new QDialogButtonBox(QDialogButtonBox::Apply | QDialogButtonBox::Close);
+    m_apply = buttons->button(QDialogButtonBox::Apply);
+    m_apply->setDefault(true);
+    layout->addWidget(buttons);
+
+    connect(m_apply, &QPushButton::clicked, this, &EngineSettingsDialog::apply);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
+    connect(&context.host, &EngineHost::modelOpened, this, &EngineSettingsDialog::showInForce);
+    connect(&context.host, &EngineHost::configured, this, [this] {
+        m_waiting = false;
+        showInForce();
+        Q_EMIT applied();
+    });
+    connect(&context.host, &EngineHost::configureFailed, this, &EngineSettingsDialog::refused);
+    showInForce();
+}
+
+void EngineSettingsDialog::addFields(QFormLayout &form)
+{
+    m_contextTokens = spinBox(1, mostContext, tr("Context in tokens"));
+    m_contextTokens->setSuffix(tr(" tokens"));
+    m_contextTokens->setSingleStep(1024);
+    m_threads = spinBox(1, 1024, tr("Threads"));
+    m_batch = spinBox(1, 4096, tr("Prefill batch"));
+    m_batch->setSuffix(tr(" tokens"));
+    m_keyType = kvTypeBox(tr("Type of cached keys"));
+    m_valueType = kvTypeBox(tr("Type of cached values"));
+    m_blockTokens = spinBox(1, 1024, tr("Tokens in a block"));
+    m_blockTokens->setSuffix(tr(" tokens"));
+    m_sequences = spinBox(1, 64, tr("Full contexts in the pool"));
+    m_sequences->setToolTip(tr("Branches share what they have in common; each needs room for the rest."));
+    m_overflow = new QComboBox;
+    m_overflow->setAccessibleName(tr("When the context is full"));
+    m_overflow->addItem(tr("stop the reply"), int(OverflowPolicy::Stop));
+    m_overflow->addItem(tr("drop the oldest turns, keep the system prompt"), int(OverflowPolicy::DropTurns));
+    m_overflow->addItem(tr("keep the first and the most recent tokens"), int(OverflowPolicy::Streaming));
+    m_sinks = spinBox(0, 4096, tr("First tokens that stay"));
+    m_sinks->setSuffix(tr(" tokens, in whole blocks"));
+    m_keepCache = new QCheckBox(tr("keep keys and values between steps"));
+    m_keepCache->setToolTip(
+        tr("Off: every step computes the whole text anew. The same tokens, at a growing cost."));
+    form.addRow(tr("Context"), m_contextTokens);
+    form.addRow(tr("When it is full"), m_overflow);
+    form.addRow(tr("First tokens that stay"), m_sinks);
+    form.addRow(tr("Keys as"), m_keyType);
+    form.addRow(tr("Values as"), m_valueType);
+    form.addRow(tr("Block"), m_blockTokens);
+    form.addRow(tr("Full contexts in the pool"), m_sequences);
+    form.addRow(tr("Cache"), m_keepCache);
+    form.addRow(tr("Threads"), m_threads);
+    form.addRow(tr("Prefill batch"), m_batch);
+    for (QSpinBox *box : {m_contextTokens, m_threads, m_batch, m_blockTokens, m_sequences, m_sinks})
+        connect(box, &QSpinBox::valueChanged, this, &EngineSettingsDialog::refreshPlan);
+    for (QComboBox *box : {m_keyType, m_valueType, m_overflow})
+        connect(box, &QComboBox::currentIndexChanged, this, &EngineSettingsDialog::refreshPlan);
+    connect(m_keepCache, &QCheckBox::toggled, this, &EngineSettingsDialog::refreshPlan);
+}
+
+void EngineSettingsDialog::showEvent(QShowEvent *event)
+{
+    showInForce();
+    QDialog::showEvent(event);
+}
+
+void EngineSettingsDialog::showInForce()
+{
+    const SessionSettings &now = m_context.host.status().session;
+    m_filling = true;
+    m_contextTokens->setValue(int(std::min<std::uint32_t>(std::max(1U, now.contextTokens), mostContext)));
+    m_threads->setValue(std::max(1, now.threads));
+    m_batch->setValue(int(now.batchTokens));
+    m_keyType->setCurrentIndex(m_keyType->findData(int(now.keyType)));
+    m_valueType->setCurrentIndex(m_valueType->findData(int(now.valueType)));
+    m_blockTokens->setValue(int(now.blockTokens));
+    m_sequences->setValue(int(now.sequences));
+    m_overflow->setCurrentIndex(m_overflow->findData(int(now.overflow)));
+    m_sinks->setValue(int(now.sinkTokens));
+    m_keepCache->setChecked(now.cacheUse == CacheUse::Keep);
+    m_filling = false;
+    refreshPlan();
+}
+
+SessionSettings EngineSettingsDialog::chosen() const
+{
+    SessionSettings settings = m_context.host.status().session;
+    settings.contextTokens = std::uint32_t(m_contextTokens->value());
+    settings.threads = m_threads->value();
+    settings.batchTokens = std::uint32_t(m_batch->value());
+    settings.keyType = KvType(m_keyType->currentData().toInt());
+    settings.valueType = KvType(m_valueType->currentData().toInt());
+    settings.blockTokens = std::uint32_t(m_blockTokens->value());
+    settings.sequences = std::uint32_t(m_sequences->value());
+    settings.overflow = OverflowPolicy(m_overflow->currentData().toInt());
+    settings.sinkTokens = std::uint32_t(m_sinks->value());
+    settings.cacheUse = m_keepCache->isChecked() ? CacheUse::Keep : CacheUse::Recompute;
+    return settings;
+}
+
+void EngineSettingsDialog::refreshPlan()
+{
+    if (m_filling)
+        return;
+    const EngineStatus &status = m_context.host.status();
+    const SessionSettings settings = chosen();
+    m_sinks->setEnabled(settings.overflow == OverflowPolicy::Streaming);
+    m_apply->setEnabled(status.model && !m_waiting && !(settings == status.session));
+    if (!status.model) {
+        m_plan->setText(tr("Open a model first."));
+        m_note->clear();
+        return;
+    }
+    const auto plan = sessionPlan(*status.model, settings);
+    if (!plan) {
+        m_plan->setText(QString::fromStdString(plan.error().text()));
+        m_note->clear();
+        m_apply->setEnabled(false);
+        return;
+    }
+    m_plan->setText(tr("Takes %1 in all, %2 of it for keys and values. %3 are free now.")
+                        .arg(formatBytes(plan->total()), formatBytes(plan->bytesOf(MemoryPart::KvCache)),
+                             formatBytes(availableMemoryBytes())));
+    const std::uint32_t trained = status.model->config().contextTrain;
+    SessionSettings onlyCacheUse = status.session;
+    onlyCacheUse.cacheUse = settings.cacheUse;
+    QString note;
+    if (settings.contextTokens > trained && trained > 0)
+        note = tr("The model was trained for %1 tokens: beyond them its answers get worse.")
+                   .arg(formatCount(trained));
+    else if (settings == status.session)
+        note = tr("These settings are in force.");
+    else if (settings == onlyCacheUse)
+        note = tr("Takes effect with the next token.");
+    else
+        note = tr("Applying ends a running reply and empties the cache; the trace stays.");
+    m_note->setText(note);
+}
+
+void EngineSettingsDialog::apply()
+{
+    const SessionSettings settings = chosen();
+    SessionSettings onlyCacheUse = m_context.host.status().session;
+    onlyCacheUse.cacheUse = settings.cacheUse;
+    m_waiting = true;
+    m_apply->setEnabled(false);
+    if (settings == onlyCacheUse)
+        m_context.host.setCacheUse(settings.cacheUse);
+    else
+        m_context.host.configure(settings);
+}
+
+void EngineSettingsDialog::refused(const QString &message)
+{
+    m_waiting = false;
+    refreshPlan();
+    m_note->setText(message);
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/session/session.h"
+#include "widgets/models/inspectorcontext.h"
+
+#include <QDialog>
+
+class QCheckBox;
+class QComboBox;
+class QFormLayout;
+class QLabel;
+class QPushButton;
+class QSpinBox;
+
+namespace tokenloupe {
+
+/// Context, cache and threads of the engine. Says what the choice takes before it is applied; applying keeps
+/// the model and the trace, and empties the cache. Not modal: the panels beside it show what it does.
+class EngineSettingsDialog : public QDialog
+{
+    Q_OBJECT
+
+public:
+    explicit EngineSettingsDialog(InspectorContext &context, QWidget *parent = nullptr);
+
+    SessionSettings chosen() const; ///< what the fields say, the rest as it is in force
+
+Q_SIGNALS:
+    void applied(); ///< the engine took them
+
+protected:
+    void showEvent(QShowEvent *event) override;
+
+private:
+    void addFields(QFormLayout &form);
+    void showInForce();
+    void apply();
+    void refreshPlan();
+    void refused(const QString &message);
+
+    InspectorContext m_context;
+    QSpinBox *m_contextTokens = nullptr;
+    QSpinBox *m_threads = nullptr;
+    QSpinBox *m_batch = nullptr;
+    QComboBox *m_keyType = nullptr;
+    QComboBox *m_valueType = nullptr;
+    QSpinBox *m_blockTokens = nullptr;
+    QSpinBox *m_sequences = nullptr;
+    QComboBox *m_overflow = nullptr;
+    QSpinBox *m_sinks = nullptr;
+    QCheckBox *m_keepCache = nullptr;
+    QLabel *m_plan = nullptr;
+    QLabel *m_note = nullptr;
+    QPushButton *m_apply = nullptr;
+    bool m_filling = false;
+    bool m_waiting = false; ///< for the engine's answer
+};
+
+} // namespace tokenloupe
