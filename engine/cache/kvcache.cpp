@@ -153,6 +153,20 @@ void KvCache::close(SequenceId id)
     m_sequences.erase(id);
 }
 
+void KvCache::discard(SequenceId id)
+{
+    KvSequence &sequence = find(id);
+    for (std::size_t block = sequence.tables.front().size(); block-- > sequence.firstIndexed;) {
+        for (std::size_t group = 0; group < m_pools.size(); ++group) {
+            const BlockId held = sequence.tables[group][block];
+            if (held.isValid() && isOnlyOurs(group, held))
+                m_index.forgetLeaf(group, held, m_pools);
+        }
+    }
+    releaseAll(sequence.tables);
+    m_sequences.erase(id);
+}
+
 SequenceId KvCache::fork(SequenceId id, std::uint32_t tokens)
 {
     const SequenceId branchId = open();
@@ -257,7 +271,15 @@ Status KvCache::dropBlocks(SequenceId id, std::uint32_t firstBlock, std::uint32_
 void KvCache::indexWritten(KvSequence &sequence)
 {
     const std::uint32_t pure = std::min(sequence.written, sequence.pureTokens);
-    m_index.insert(std::span(sequence.tokens).first(pure), sequence.tables, m_pools);
+    index(sequence, pure);
+}
+
+void KvCache::index(KvSequence &sequence, std::uint32_t tokens)
+{
+    const std::size_t added =
+        m_index.insert(std::span(sequence.tokens).first(tokens), sequence.tables, m_pools);
+    if (added < blocksFor(tokens))
+        sequence.firstIndexed = std::min(sequence.firstIndexed, static_cast<std::uint32_t>(added));
 }
 
 void KvCache::cut(KvSequence &sequence, std::uint32_t tokens)
@@ -277,6 +299,8 @@ void KvCache::cut(KvSequence &sequence, std::uint32_t tokens)
     sequence.tokens.resize(tokens);
     sequence.written = std::min(sequence.written, tokens);
     sequence.hitTokens = std::min(sequence.hitTokens, tokens);
+    if (blocksFor(tokens) <= sequence.firstIndexed)
+        sequence.firstIndexed = KvSequence::allPure;
     if (tokens <= sequence.pureTokens)
         sequence.pureTokens = KvSequence::allPure;
 }
@@ -299,7 +323,7 @@ std::uint32_t KvCache::takeFrom(KvSequence &sequence, const PrefixIndex::Match &
     sequence.tokens.assign(wanted.begin(), wanted.begin() + tokens);
     sequence.written = tokens;
     sequence.hitTokens = std::min(sequence.hitTokens, tokens);
-    sequence.pureTokens = KvSequence::allPure;
+    sequence.pureTokens = sequence.firstIndexed = KvSequence::allPure;
     return tokens;
 }
 

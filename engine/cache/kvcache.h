@@ -50,6 +50,8 @@ public:
     SequenceId open();
     /// Gives its blocks back; full and partly filled ones stay findable until they are evicted.
     void close(SequenceId id);
+    /// Closes it and takes back what it made findable, unless somebody uses that by now.
+    void discard(SequenceId id);
     /// A new sequence with the first `tokens` tokens of another, sharing its blocks. Where a window has lost
     /// what these tokens need and the index has not, it holds fewer (see tokens()).
     SequenceId fork(SequenceId id, std::uint32_t tokens);
@@ -114,6 +116,7 @@ private:
 
     void cut(KvSequence &sequence, std::uint32_t tokens);
     void indexWritten(KvSequence &sequence);
+    void index(KvSequence &sequence, std::uint32_t tokens);
     std::uint32_t takeFrom(KvSequence &sequence, const PrefixIndex::Match &match,
                            std::span<const TokenId> wanted);
     void releaseAll(const BlockTables &tables);

@@ -63,7 +63,7 @@ void KvCache::markWritten(SequenceId id)
     }
     const std::uint32_t full = std::min(end, sequence.pureTokens) / blockTokens * blockTokens;
     if (full > before / blockTokens * blockTokens)
-        m_index.insert(std::span(sequence.tokens).first(full), sequence.tables, m_pools);
+        index(sequence, full);
 }
 
 std::uint32_t KvCache::largestAppend(SequenceId id) const

@@ -22,6 +22,8 @@ struct KvSequence
     BlockTables tables;
     std::uint32_t written = 0;   ///< of the tokens: those whose rows were computed
     std::uint32_t hitTokens = 0; ///< of the tokens: found ready by the last adopt or fork
+    /// Logical block from which on what the index has of it was put there by this sequence.
+    std::uint32_t firstIndexed = allPure;
     /// Tokens before the place where blocks were dropped: what follows was computed with a prefix that the
     /// tokens no longer show.
     std::uint32_t pureTokens = allPure;

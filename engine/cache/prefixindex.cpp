@@ -79,22 +79,28 @@ PrefixIndex::Match PrefixIndex::find(std::span<const TokenId> wanted)
     return match;
 }
 
-void PrefixIndex::insert(std::span<const TokenId> tokens, BlockTables &tables, std::span<BlockPool> pools)
+std::size_t PrefixIndex::insert(std::span<const TokenId> tokens, BlockTables &tables,
+                                std::span<BlockPool> pools)
 {
     ++m_uses;
     std::uint32_t node = 0;
-    for (std::size_t index = 0; index * m_blockTokens < tokens.size(); ++index) {
+    std::size_t index = 0;
+    std::optional<std::size_t> firstAdded;
+    for (; index * m_blockTokens < tokens.size(); ++index) {
         const auto rest = tokens.subspan(index * m_blockTokens);
         const auto own = rest.first(std::min<std::size_t>(rest.size(), m_blockTokens));
         const auto child = closestChild(m_nodes[node], own);
         const bool isThere =
             child && child->agreeing == own.size() && m_nodes[child->node].tokens.size() == own.size();
         if (!isThere && isCovered(m_nodes[node], own))
-            return;
+            break;
+        if (!isThere && !firstAdded)
+            firstAdded = index;
         node = isThere ? child->node : addNode(node, own, pools);
         m_nodes[node].lastUse = m_uses;
         fill(node, index, tables, pools);
     }
+    return firstAdded.value_or(index);
 }
 
 /// Whether another child says all that `tokens` say, and more.
@@ -232,6 +238,12 @@ void PrefixIndex::forget(std::size_t group, BlockId block, std::span<BlockPool> 
             return;
     }
     removeLeaf(top, pools, {});
+}
+
+void PrefixIndex::forgetLeaf(std::size_t group, BlockId block, std::span<BlockPool> pools)
+{
+    if (holds(group, block) && m_nodes[m_nodeOf[group][block.value()]].children.empty())
+        removeLeaf(m_nodeOf[group][block.value()], pools, {});
 }
 
 void PrefixIndex::dropBlock(std::uint32_t node, std::size_t group, std::span<BlockPool> pools,

@@ -39,7 +39,8 @@ public:
     /// Walks down along `tokens` and adds what is missing: references to the blocks of `tables`. Where a
     /// block with the same tokens is there already, `tables` gets it in exchange for its own, so that equal
     /// contents are held once.
-    void insert(std::span<const TokenId> tokens, BlockTables &tables, std::span<BlockPool> pools);
+    /// Returns the first logical block that was added; all behind it are new too.
+    std::size_t insert(std::span<const TokenId> tokens, BlockTables &tables, std::span<BlockPool> pools);
 
     /// Blocks of `group` that nobody but the index holds.
     std::uint32_t idleBlocks(std::size_t group, const BlockPool &pool) const;
@@ -49,6 +50,9 @@ public:
     bool evict(std::size_t group, std::span<BlockPool> pools, const Evicted &evicted);
     /// Takes this block's node, and what is below it, out of the tree.
     void forget(std::size_t group, BlockId block, std::span<BlockPool> pools);
+
+    /// The same where nothing is below it.
+    void forgetLeaf(std::size_t group, BlockId block, std::span<BlockPool> pools);
 
     bool holds(std::size_t group, BlockId block) const;
     std::size_t nodes() const { return m_nodes.size() - m_unused.size() - 1; }

@@ -23,10 +23,9 @@ struct RunMemorySettings
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
-    std::uint32_t sequences = 1; ///< full contexts that the pool has room for
+    std::uint32_t sequences = 1;        ///< full contexts that the pool has room for
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
-    std::uint32_t sequences = 1;        ///< that may be full at the same time
     KeyPhase keyPhase = KeyPhase::Rotated;
 };
 

@@ -32,8 +32,9 @@ StepWork stepWork(const ModelConfig &config, std::uint64_t firstPosition, std::u
         const bool isLast = layer + 1 == config.layers;
         const double followed = isLast ? 1.0 : count;
         const double kvHeads = config.kvHeadsOf(layer);
-        work.matrices += count * width * (heads * config.headSize + kvHeads * config.headSize +
-                                          kvHeads * config.valueHeadSize);
+        work.matrices +=
+            count * width *
+            (heads * config.headSize + kvHeads * config.headSize + kvHeads * config.valueHeadSize);
         work.matrices += followed * width * (heads * config.valueHeadSize + 3.0 * config.feedForward);
         const double window = config.windowOf(layer);
         const double seen =

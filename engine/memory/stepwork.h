@@ -7,8 +7,8 @@
 
 namespace tokenloupe {
 
-/// Multiply-adds of a forward pass, by formula: what it costs when keys and values are kept, and when they are
-/// not.
+/// Multiply-adds of a forward pass, by formula: what it costs when keys and values are kept, and when they
+/// are not.
 ///
 /// matrices: a token multiplies by every matrix of every layer once, 1 multiply-add a weight; the output head
 /// only for the last token, and the last layer's output projection and feed-forward likewise.
