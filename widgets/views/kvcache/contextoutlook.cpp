@@ -18,15 +18,15 @@ struct ContextOutlookText
 QString consequence(const ContextOutlook &outlook)
 {
     switch (outlook.overflow) {
-    case ContextOverflow::Stop:
+    case OverflowPolicy::Stop:
         return ContextOutlookText::tr("the reply will stop there");
-    case ContextOverflow::DropOldestTurns:
+    case OverflowPolicy::DropTurns:
         return ContextOutlookText::tr("the oldest turns will go");
-    case ContextOverflow::KeepFirstTokens:
-        return outlook.keptTokens == 0
+    case OverflowPolicy::Streaming:
+        return outlook.sinkTokens == 0
                    ? ContextOutlookText::tr("the oldest tokens will go")
                    : ContextOutlookText::tr("the oldest tokens after the first %1 will go")
-                         .arg(outlook.keptTokens);
+                         .arg(outlook.sinkTokens);
     }
     return {};
 }

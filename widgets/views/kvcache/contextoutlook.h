@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/session/overflow.h"
+
 #include <QString>
 #include <cstdint>
 
 namespace tokenloupe {
-
-/// What happens when the context is full.
-enum class ContextOverflow : std::uint8_t {
-    Stop,            ///< the reply ends
-    DropOldestTurns, ///< the oldest turns of the conversation leave
-    KeepFirstTokens, ///< the oldest tokens after the first few leave
-};
 
 /// Whether a reply will fit.
 struct ContextOutlook
@@ -20,8 +15,8 @@ struct ContextOutlook
     std::uint32_t tokens = 0;   ///< in the context when the newest step was drawn
     std::uint32_t steps = 0;    ///< drawn so far
     std::uint32_t maxSteps = 0; ///< the reply may have; 0: no limit
-    ContextOverflow overflow = ContextOverflow::Stop;
-    std::uint32_t keptTokens = 4; ///< KeepFirstTokens: how many stay
+    OverflowPolicy overflow = OverflowPolicy::Stop;
+    std::uint32_t sinkTokens = 4; ///< Streaming: how many stay at the front
 };
 
 /// "Context ends at step 212 of 512: the reply will stop there"; empty when the reply fits, and when it has

@@ -130,10 +130,12 @@ void PoolView::showDetail()
         m_detail->showBlock(blockText(*m_snapshot, std::size_t(m_pool), std::size_t(m_block)), block.tokens,
                             block.firstPosition);
     } else {
-        m_detail->showHint(tr("Point at a block to see its tokens; a click selects its first step."));
+        m_detail->showHint(m_snapshot
+                               ? tr("Point at a block to see its tokens; a click selects its first step.")
+                               : tr("The blocks are shown while a model is open."));
+        a click selects its first step."));
     }
-    m_footer->setVisible(m_snapshot != nullptr);
-    m_detail->setVisible(m_form == PoolForm::Roomy || known);
+    m_detail->setVisible(m_form == PoolForm::Roomy || known || !m_snapshot);
     m_legend->setVisible(m_form == PoolForm::Roomy || !known);
     layOutFooter();
 }

@@ -91,6 +91,10 @@ void WasteView::setSnapshot(const std::shared_ptr<const CacheSnapshot> &snapshot
 {
     if (!snapshot) {
         m_model->setRows({});
+        m_pool->setSegments({});
+        m_comparison->setBars({});
+        m_comparisonHeading->setSummary({});
+        m_heading->setSummary(tr("known while a model is open"));
         return;
     }
     showPool(*snapshot);
