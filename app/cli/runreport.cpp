@@ -37,7 +37,8 @@ void RunReport::prompt(const RunRecord &run)
     m_seed = run.seed;
     m_droppedTokens = run.droppedTokens;
     m_droppedTurns = run.droppedTurns;
-    m_work.kept = stepWork(m_session.model().config(), run.reusedTokens, run.prefilledTokens).total();
+    m_work.done = stepWork(m_session.model().config(), run.reusedTokens, run.prefilledTokens).total();
+    m_work.kept = m_work.done;
     if (m_options.format == Format::JsonLines)
         m_terminal.json({{"event", "prompt"},
                          {"ids", jsonOf(run.prompt)},
@@ -59,6 +60,8 @@ Status RunReport::token(const StepRecord &step)
     const ModelConfig &config = m_session.model().config();
     if (m_tokens > 0)
         m_work.kept += stepWork(config, step.kvTokens - 1, 1).total();
+    if (step.computedTokens > 0 && step.computedTokens <= step.kvTokens)
+        m_work.done += stepWork(config, step.kvTokens - step.computedTokens, step.computedTokens).total();
     m_work.anew += stepWork(config, 0, step.kvTokens).total();
     (m_tokens++ == 0 ? m_firstMs : m_laterMs) += ms;
     // Control tokens are no part of the text; vocabularies may have fewer tokens than the model has rows.
@@ -214,7 +217,7 @@ void RunReport::end(EndReason reason)
                      {"kv_bytes", m_session.kvBytes()},
                      {"dropped_tokens", m_droppedTokens},
                      {"dropped_turns", m_droppedTurns},
-                     {"multiply_adds", {{"with_cache", m_work.kept}, {"without_cache", m_work.anew}}},
+                     {"multiply_adds", {{"done", m_work.done}, {"with_cache", m_work.kept}, {"without_cache", m_work.anew}}},
                      {"resident_bytes", processMemory().residentBytes}});
 }
 

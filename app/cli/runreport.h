@@ -47,9 +47,10 @@ private:
     std::uint64_t m_seed = 0;
     std::uint32_t m_droppedTokens = 0;
     std::uint32_t m_droppedTurns = 0;
-    /// Multiply-adds by formula: with the cache, and with every step computed anew.
+    /// Multiply-adds by formula: of the passes that ran, of one token a step, and of every step anew.
     struct
     {
+        double done = 0.0;
         double kept = 0.0;
         double anew = 0.0;
     } m_work;

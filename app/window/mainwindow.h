@@ -95,6 +95,7 @@ private:
     QAction *m_pause = nullptr;
     QAction *m_step = nullptr;
     QAction *m_stop = nullptr;
+    QAction *m_branch = nullptr;
     QAction *m_cancel = nullptr;
     QAction *m_regenerate = nullptr;
     QAction *m_editLast = nullptr;

@@ -76,6 +76,12 @@ Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &c
     return settings;
 }
 
+/// Blocks can only leave the middle of a sequence when keys are not bound to their positions.
+KeyPhase keyPhaseOf(OverflowPolicy policy)
+{
+    return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
+}
+
 RunMemorySettings memorySettings(const SessionSettings &settings)
 {
     RunMemorySettings memory;
@@ -85,6 +91,7 @@ RunMemorySettings memorySettings(const SessionSettings &settings)
     memory.valueType = settings.valueType;
     memory.blockTokens = settings.blockTokens;
     memory.sequences = settings.sequences;
+    memory.keyPhase = keyPhaseOf(settings.overflow);
     memory.traceBudgetBytes = settings.logitBudgetBytes;
     memory.threads = static_cast<std::uint32_t>(settings.threads);
     return memory;
@@ -149,7 +156,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
     room.contextTokens = own.contextTokens;
     room.sequences = own.sequences;
     room.batchTokens = own.batchTokens;
-    room.keyPhase = own.overflow == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
+    room.keyPhase = memory.keyPhase;
     auto cache = KvCache::create(room);
     if (!cache)
         return tl::unexpected(cache.error());
@@ -224,6 +231,7 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     record.prefilledTokens = run->promptTokens() - reused;
     record.droppedTurns = run->droppedTurns();
     record.droppedTokens = run->takeDropped().tokens;
+    run->takeComputed();
     record.seed = prompt.seed;
     record.prefillMs = watch.lap();
     ++s.started;

@@ -75,7 +75,14 @@ void SessionRun::adoptKnown()
     if (m_engine.settings.cacheUse == CacheUse::Keep)
         m_engine.cache->adopt(m_sequence, std::span<const TokenId>(m_context).first(most));
     else
-        m_engine.cache->truncate(m_sequence, 0);
+        forgetAll();
+}
+
+void SessionRun::forgetAll()
+{
+    m_engine.cache->discard(m_sequence);
+    m_sequence = SequenceId();
+    openSequence();
 }
 
 Status SessionRun::makeRoom()
@@ -150,7 +157,7 @@ Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::s
         adoptKnown();
     }
     if (settings.cacheUse == CacheUse::Recompute)
-        cache.truncate(m_sequence, 0);
+        forgetAll();
     std::span<const float> row;
     while (cachedTokens() < m_context.size()) {
         const std::uint32_t held = cachedTokens();
@@ -172,6 +179,7 @@ Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::s
         if (!result)
             return tl::unexpected(result.error());
         row = *result;
+        m_justComputed += static_cast<std::uint32_t>(batch.size());
         if (progress)
             progress->advance(batch.size());
     }
@@ -218,6 +226,7 @@ void SessionRun::rewindTo(std::uint32_t step)
         m_engine.cache->truncate(m_sequence, static_cast<std::uint32_t>(m_context.size()));
     stepForwardMs.resize(std::size_t(step) + 1);
     m_justDropped = {};
+    m_justComputed = 0;
 }
 
 Status SessionRun::branchFrom(const SessionRun &parent, std::uint32_t step)

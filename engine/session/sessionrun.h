@@ -65,6 +65,7 @@ public:
         std::uint32_t tokens = 0;
         std::uint32_t turns = 0;
     };
+    std::uint32_t takeComputed() { return std::exchange(m_justComputed, 0U); } ///< tokens, likewise
     Dropped takeDropped() { return std::exchange(m_justDropped, {}); }
 
     std::uint64_t seed = 0;           ///< of the draws
@@ -92,6 +93,7 @@ private:
     /// The context of the first `count` history tokens; drops that came later are forgotten.
     void setContextFor(std::size_t count);
     void openSequence();
+    void forgetAll(); ///< as if it had never been computed
 
     SessionEngine &m_engine;
     RunId m_id;
@@ -103,6 +105,7 @@ private:
     std::uint32_t m_firstTurns = 0; ///< left out when the run started
     std::vector<Drop> m_drops;
     Dropped m_justDropped;
+    std::uint32_t m_justComputed = 0;
     PromptWithoutTurns m_withoutTurns;
 };
 

@@ -85,6 +85,7 @@ void Session::State::record(StepRecord &step, std::span<const float> row,
     step.kvTokens = engine.cache->tokens(sequence);
     step.kvBlocks = engine.cache->usedBlocks(sequence);
     step.kvBytes = engine.cache->usedBytes(sequence);
+    step.computedTokens = active->takeComputed();
     const SessionRun::Dropped dropped = active->takeDropped();
     step.droppedTokens = dropped.tokens;
     step.droppedTurns = dropped.turns;

@@ -40,6 +40,7 @@ struct StepRecord
     std::uint32_t kvTokens = 0; ///< in the cache when the token was drawn
     std::uint32_t kvBlocks = 0;
     std::uint64_t kvBytes = 0;       ///< of those blocks
+    std::uint32_t computedTokens = 0; ///< that the forward pass ran over; 0 for the first step
     std::uint32_t droppedTokens = 0; ///< that left the context, by the overflow policy, right before this step
     std::uint32_t droppedTurns = 0;  ///< of the conversation, likewise
     std::uint64_t residentBytes = 0; ///< of the process; 0 when not measured at this step

@@ -3,8 +3,6 @@
 
 #include "engine/session/chatturns.h"
 
-#include <QMetaObject>
-
 namespace tokenloupe {
 
 namespace {
@@ -31,13 +29,6 @@ EngineHost::Worker::~Worker()
 {
     m_queue.close();
     m_thread.join();
-}
-
-template <class Call>
-void EngineHost::Worker::tell(Call call)
-{
-    // The host outlives this object; calls that it has not yet received die with it.
-    QMetaObject::invokeMethod(&m_host, std::move(call), Qt::QueuedConnection);
 }
 
 void EngineHost::Worker::post(CommandTag tag, std::function<void(std::stop_token)> work,

@@ -4,6 +4,7 @@
 #include "widgets/models/commandqueue.h"
 #include "widgets/models/enginehost.h"
 
+#include <QMetaObject>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -65,7 +66,11 @@ private:
     void publishCache(Pictures pictures);
     /// Runs `call` on the GUI thread.
     template <class Call>
-    void tell(Call call);
+    void tell(Call call)
+    {
+        // The host outlives this object; calls that it has not yet received die with it.
+        QMetaObject::invokeMethod(&m_host, std::move(call), Qt::QueuedConnection);
+    }
     std::shared_ptr<const SamplerSettings> withRunSeed(std::shared_ptr<const SamplerSettings> settings) const;
 
     EngineHost &m_host;
