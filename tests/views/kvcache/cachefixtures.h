@@ -44,18 +44,19 @@ inline void addSequence(CacheSnapshot &cache, RunId run, std::uint32_t first,
     sequence.id = SequenceId(static_cast<std::uint32_t>(cache.sequences.size()));
     sequence.run = run;
     sequence.tokens = static_cast<std::uint32_t>(tokens.size());
-    const std::uint32_t slots = cache.shape.blockTokens;
+    const std::uint32_t blockTokens = cache.shape.blockTokens;
     for (CachePool &pool : cache.pools) {
         std::vector<BlockId> &table = sequence.tables.emplace_back();
-        for (std::uint32_t at = 0; at < tokens.size(); at += slots) {
-            const std::uint32_t id = first + at / slots;
+        for (std::uint32_t at = 0; at < tokens.size(); at += blockTokens) {
+            const std::uint32_t id = first + at / blockTokens;
             CacheBlock &block = pool.blocks[id];
             table.push_back(BlockId(id));
             block.ownership = BlockOwnership::Active;
             ++block.sequences;
             block.firstPosition = at;
-            block.tokens.assign(tokens.begin() + at,
-                                tokens.begin() + std::min<std::ptrdiff_t>(at + slots, std::ptrdiff_t(tokens.size())));
+            block.tokens.assign(
+                tokens.begin() + at,
+                tokens.begin() + std::min<std::ptrdiff_t>(at + blockTokens, std::ptrdiff_t(tokens.size())));
             block.fill = static_cast<std::uint32_t>(block.tokens.size());
             block.writtenAt = 1;
         }

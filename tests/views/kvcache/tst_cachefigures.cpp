@@ -85,7 +85,8 @@ private Q_SLOTS:
         const auto cache = test::emptyCache(windows, 8);
         QCOMPARE(cache->pools.size(), std::size_t(2));
         QVERIFY(poolTitle(*cache, 0).startsWith(QStringLiteral("Window 512")));
-        QVERIFY2(poolTitle(*cache, 1).startsWith(QStringLiteral("Sees all")), qPrintable(poolTitle(*cache, 1)));
+        QVERIFY2(poolTitle(*cache, 1).startsWith(QStringLiteral("Sees all")),
+                 qPrintable(poolTitle(*cache, 1)));
         QVERIFY(poolTitle(*cache, 1).contains(QStringLiteral("5")));
         const auto plain = test::emptyCache(test::smallShape(), 8);
         QCOMPARE(poolTitle(*plain, 0), QStringLiteral("Blocks of 16 tokens"));
@@ -118,7 +119,7 @@ private Q_SLOTS:
         QCOMPARE(firstStepIn(run, blocks[1]), std::optional(StepIndex(0))); // prompt, then step 0 at 26
         QCOMPARE(firstStepIn(run, blocks[2]), std::optional(StepIndex(6))); // positions 32 …
         QCOMPARE(firstStepIn(run, blocks[3]), std::optional(StepIndex(22)));
-        QCOMPARE(firstStepIn(run, blocks[12]), std::nullopt); // free
+        QCOMPARE(firstStepIn(run, blocks[12]), std::nullopt);               // free
         QCOMPARE(firstStepIn(run, blocks[5]), std::optional(StepIndex(0))); // positions 0 to 15 of another
         CacheBlock other = blocks[2];
         other.tokens.assign(16, TokenId(7));
@@ -186,12 +187,10 @@ private Q_SLOTS:
                                    << QStringLiteral(
                                           "Context ends at step 511 of 512: the reply will stop there");
         QTest::newRow("turns") << ContextOutlook{300, 250, 100, 512, OverflowPolicy::DropTurns}
-                               << QStringLiteral(
-                                      "Context ends at step 150 of 512: the oldest turns will go");
+                               << QStringLiteral("Context ends at step 150 of 512: the oldest turns will go");
         QTest::newRow("sinks")
             << ContextOutlook{300, 250, 100, 512, OverflowPolicy::Streaming, 4}
-            << QStringLiteral(
-                   "Context ends at step 150 of 512: the oldest tokens after the first 4 will go");
+            << QStringLiteral("Context ends at step 150 of 512: the oldest tokens after the first 4 will go");
         QTest::newRow("no length") << ContextOutlook{300, 250, 100, 0} << QString();
     }
     void contextWarning()
@@ -210,8 +209,8 @@ private Q_SLOTS:
         const std::vector<WasteRow> rows = wasteRows(*cache, {30, 90, 2});
         const std::uint64_t token = shape.bytesPerToken();
         const auto row = [&](const QString &name) -> WasteRow {
-            const auto found = std::find_if(rows.begin(), rows.end(),
-                                            [&](const WasteRow &r) { return r.name == name; });
+            const auto found =
+                std::find_if(rows.begin(), rows.end(), [&](const WasteRow &r) { return r.name == name; });
             return found == rows.end() ? WasteRow{} : *found;
         };
         QCOMPARE(row(QStringLiteral("Blocks in use")).amount, formatBytes(48 * token));
@@ -260,8 +259,6 @@ private Q_SLOTS:
         QCOMPARE(model.rowCount(), 0);
     }
 };
-
-Q_DECLARE_METATYPE(tokenloupe::ContextOutlook)
 
 TOKENLOUPE_TEST_MAIN(TestCacheFigures)
 #include "tst_cachefigures.moc"

@@ -41,18 +41,19 @@ std::vector<QPointF> promptStairs(const Run &run, const KvShape &shape)
         return points;
     const StepRecord &first = run.steps.front();
     const double end = static_cast<double>(first.kvBytes) / mebibyte;
-    const std::uint32_t slots = std::max(1U, shape.blockTokens);
-    const std::uint32_t stairs = (first.kvTokens + slots - 1) / slots;
+    const std::uint32_t blockTokens = std::max(1U, shape.blockTokens);
+    const std::uint32_t stairs = (first.kvTokens + blockTokens - 1) / blockTokens;
     const std::vector<KvLayerGroup> groups = shape.groups();
     for (std::uint32_t stair = 0; stair < stairs; ++stair) {
         double bytes = 0.0;
         for (const KvLayerGroup &group : groups) {
-            const std::uint32_t most = group.window == 0 ? stairs : (group.window + slots - 1) / slots + 1;
-            bytes += static_cast<double>(groupBytes(shape, group)) * slots * std::min(stair + 1, most);
+            const std::uint32_t most =
+                group.window == 0 ? stairs : (group.window + blockTokens - 1) / blockTokens + 1;
+            bytes += static_cast<double>(groupBytes(shape, group)) * blockTokens * std::min(stair + 1, most);
         }
         // without a shape (a run that was opened from a file) equal stairs; never above what was measured
         const double height = groups.empty() ? end * (stair + 1) / stairs : bytes / mebibyte;
-        points.push_back(QPointF(static_cast<double>(stair) * slots, std::min(height, end)));
+        points.push_back(QPointF(static_cast<double>(stair) * blockTokens, std::min(height, end)));
     }
     return points;
 }

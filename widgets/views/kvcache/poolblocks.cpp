@@ -46,7 +46,7 @@ const CacheSequence *sequenceOf(const CacheSnapshot &snapshot, RunId run)
 std::vector<Block> poolBlocks(const CacheSnapshot &snapshot, std::size_t pool, const PoolFocus &focus)
 {
     const std::vector<CacheBlock> &blocks = snapshot.pools[pool].blocks;
-    const float slots = static_cast<float>(std::max(1U, snapshot.shape.blockTokens));
+    const float perBlock = static_cast<float>(std::max(1U, snapshot.shape.blockTokens));
     std::vector<Block> result(blocks.size());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const CacheBlock &block = blocks[i];
@@ -56,7 +56,7 @@ std::vector<Block> poolBlocks(const CacheSnapshot &snapshot, std::size_t pool, c
         if (block.ownership == BlockOwnership::Free)
             continue;
         shown.state = block.ownership == BlockOwnership::Active ? BlockState::Active : BlockState::Cached;
-        shown.fill = static_cast<float>(block.fill) / slots;
+        shown.fill = static_cast<float>(block.fill) / perBlock;
         shown.shared = block.sequences;
         if (block.prefixHit)
             shown.flags |= BlockFlag::PrefixHit;

@@ -133,7 +133,6 @@ void PoolView::showDetail()
         m_detail->showHint(m_snapshot
                                ? tr("Point at a block to see its tokens; a click selects its first step.")
                                : tr("The blocks are shown while a model is open."));
-        a click selects its first step."));
     }
     m_detail->setVisible(m_form == PoolForm::Roomy || known || !m_snapshot);
     m_legend->setVisible(m_form == PoolForm::Roomy || !known);
