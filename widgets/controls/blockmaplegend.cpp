@@ -28,9 +28,7 @@ BlockMapLegend::BlockMapLegend(QWidget *parent)
     : QWidget(parent)
 {
     setFont(Theme::instance().font(TextRole::Small));
-    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-    policy.setHeightForWidth(true);
-    setSizePolicy(policy);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Minimum);
     setAccessibleName(tr("Marks of the blocks"));
     connect(&Theme::instance(), &Theme::changed, this, qOverload<>(&QWidget::update));
 }

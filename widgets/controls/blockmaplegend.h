@@ -21,8 +21,7 @@ public:
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
-    bool hasHeightForWidth() const override { return true; }
-    int heightForWidth(int width) const override;
+    int heightForWidth(int width) const override; ///< for the owner to ask; layouts do not
 
 protected:
     bool event(QEvent *event) override;

@@ -13,7 +13,7 @@ namespace tokenloupe {
 
 namespace {
 
-constexpr double paleStrength = 0.62;   // of blocks that other sequences own; still 3:1 against the panel
+constexpr double paleStrength = 0.74;   // of blocks that other sequences own; still 3:1 against the panel
 constexpr double cachedStrength = 0.35; // ground of the hatch
 
 QColor fillColor(const Block &block)

@@ -217,9 +217,9 @@ private Q_SLOTS:
         QCOMPARE(row(QStringLiteral("Blocks in use")).share, 3.0 / 32.0);
         QCOMPARE(row(QStringLiteral("Unfilled slots")).amount, formatBytes(8 * token));
         QCOMPARE(row(QStringLiteral("Unfilled slots")).share, 8.0 / 48.0);
-        QCOMPARE(row(QStringLiteral("One stretch, whole context")).amount, formatBytes(512 * token));
-        QCOMPARE(row(QStringLiteral("One stretch, whole context")).share, (512.0 - 40.0) / 512.0);
-        QCOMPARE(row(QStringLiteral("One stretch, prompt + reply")).amount, formatBytes(120 * token));
+        QCOMPARE(row(QStringLiteral("One stretch, context")).amount, formatBytes(512 * token));
+        QCOMPARE(row(QStringLiteral("One stretch, context")).share, (512.0 - 40.0) / 512.0);
+        QCOMPARE(row(QStringLiteral("One stretch, request")).amount, formatBytes(120 * token));
         QCOMPARE(row(QStringLiteral("Prefix hits")).share, 0.25);
         QVERIFY(row(QStringLiteral("Prefix hits")).amount.startsWith(QStringLiteral("50")));
         QVERIFY(row(QStringLiteral("Evictions")).amount.startsWith(QStringLiteral("2")));

@@ -203,6 +203,7 @@ private Q_SLOTS:
         view.setSnapshot(test::livelyCache(m_run, m_shape, 32), {m_run.start.run, {}});
         view.resize(296, 180);
         view.show();
+        QCoreApplication::processEvents(); // the layout settles
         BlockMap *map = view.map(0);
         const QRect before = map->geometry();
         QVERIFY(view.legend()->isVisible() && !view.detail()->isVisible());
@@ -382,7 +383,7 @@ private Q_SLOTS:
             QCoreApplication::processEvents();
             for (int tab = 0; tab < sections->tabs()->count(); ++tab) {
                 sections->tabs()->setCurrentIndex(tab);
-                if (sections->form() != CacheForm::Small || tab == 1) {
+                if (sections->form() != CacheForm::Small || (tab == 0 && mode == ThemeMode::Dark)) {
                     BlockMap *map = sections->pool()->map(0);
                     QTest::mouseMove(map, map->blockRect(2).center());
                 }

@@ -25,7 +25,7 @@ WasteRow reservationRow(const QString &name, std::uint64_t bytes, std::uint64_t 
                         const QString &explanation)
 {
     return {name, formatBytes(bytes), shareOf(bytes - std::min(filled, bytes), bytes),
-            CacheWasteText::tr("of it stays empty"), explanation};
+            CacheWasteText::tr("stays empty"), explanation};
 }
 
 void appendCounters(std::vector<WasteRow> &rows, const CacheSnapshot &snapshot,
@@ -35,9 +35,10 @@ void appendCounters(std::vector<WasteRow> &rows, const CacheSnapshot &snapshot,
     rows.push_back(
         {CacheWasteText::tr("Prefix hits"),
          counted(counters.hitTokens, CacheWasteText::tr("token"), CacheWasteText::tr("tokens")),
-         shareOf(counters.hitTokens, counters.promptTokens),
-         CacheWasteText::tr("of %1 prompt tokens").arg(formatCount(counters.promptTokens)),
-         CacheWasteText::tr("Prompt tokens whose keys and values were found ready instead of computed.")});
+         shareOf(counters.hitTokens, counters.promptTokens), CacheWasteText::tr("of prompt tokens"),
+         CacheWasteText::tr("Of %1 prompt tokens: those whose keys and values were found ready instead of "
+                            "computed.")
+             .arg(formatCount(counters.promptTokens))});
     rows.push_back(
         {CacheWasteText::tr("Computed and stored"),
          counted(counters.writtenTokens, CacheWasteText::tr("token"), CacheWasteText::tr("tokens")),
@@ -102,7 +103,7 @@ std::vector<WasteRow> wasteRows(const CacheSnapshot &snapshot, const ReservedTok
                             "sequence, so no gap is too small to be used.")});
     const std::uint64_t sequences = std::max<std::size_t>(1, snapshot.sequences.size());
     rows.push_back(reservationRow(
-        CacheWasteText::tr("One stretch, whole context"),
+        CacheWasteText::tr("One stretch, context"),
         contiguousBytes(snapshot.shape, snapshot.contextTokens) * sequences, filled,
         CacheWasteText::tr(
             "What reserving the whole context of %1 tokens in one piece for every open sequence would take.")
@@ -111,8 +112,8 @@ std::vector<WasteRow> wasteRows(const CacheSnapshot &snapshot, const ReservedTok
         const std::uint64_t tokens =
             std::min<std::uint64_t>(std::uint64_t(reserved.prompt) + reserved.most, snapshot.contextTokens);
         rows.push_back(reservationRow(
-            CacheWasteText::tr("One stretch, prompt + reply"),
-            contiguousBytes(snapshot.shape, tokens) * sequences, filled,
+            CacheWasteText::tr("One stretch, request"), contiguousBytes(snapshot.shape, tokens) * sequences,
+            filled,
             CacheWasteText::tr(
                 "What reserving prompt and longest reply, %1 tokens, in one piece for every open sequence "
                 "would take.")
@@ -123,7 +124,7 @@ std::vector<WasteRow> wasteRows(const CacheSnapshot &snapshot, const ReservedTok
                     CacheWasteText::tr("Blocks of no open sequence whose tokens may come again.")});
     const std::uint64_t saved = snapshot.savedBySharingBytes();
     rows.push_back({CacheWasteText::tr("Saved by sharing"), formatBytes(saved), shareOf(saved, used + saved),
-                    CacheWasteText::tr("of what copies would take"),
+                    CacheWasteText::tr("of all copies"),
                     CacheWasteText::tr(
                         "What open sequences would take on top if each had its own copy of shared blocks.")});
     appendCounters(rows, snapshot, reserved);

@@ -132,6 +132,23 @@ void GrowthView::setWarning(const QString &warning)
     m_warning->setText(warning);
     m_warning->setAccessibleName(warning);
     m_warning->setVisible(!warning.isEmpty());
+    fitWarning();
+}
+
+// As high as its text at this width. Not by the layout: one that asks for a height by the width gets all that
+// it would like in a scroll area, and the panel would scroll where it could as well be lower.
+void GrowthView::fitWarning()
+{
+    QSizePolicy policy = m_warning->sizePolicy();
+    policy.setHeightForWidth(false);
+    m_warning->setSizePolicy(policy);
+    m_warning->setFixedHeight(std::max(1, m_warning->heightForWidth(width())));
+}
+
+void GrowthView::resizeEvent(QResizeEvent *event)
+{
+    QWidget::resizeEvent(event);
+    fitWarning();
 }
 
 QString GrowthView::warning() const

@@ -35,10 +35,14 @@ public:
 Q_SIGNALS:
     void stepClicked(int step); ///< of the run, from 0
 
+protected:
+    void resizeEvent(QResizeEvent *event) override;
+
 private:
     void startCurve(const Run &run, const KvShape &shape, std::uint32_t contextTokens);
     void setBudget(const CacheSnapshot *snapshot, std::uint32_t contextTokens);
     void refreshWarningColor();
+    void fitWarning();
 
     StepLinePlot *m_plot = nullptr;
     ElidedLabel *m_note = nullptr;

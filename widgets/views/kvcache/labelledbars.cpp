@@ -18,6 +18,7 @@ namespace tokenloupe {
 
 namespace {
 
+constexpr double edge = 4.0;       // room at the right for the focus ring
 constexpr double nameShare = 0.42; // of the width at most; longer names are cut
 
 QFont bold(QFont font)
@@ -99,7 +100,7 @@ QRectF LabelledBars::barRect(int index) const
         most = std::max(most, bar.value);
     const double gap = Theme::instance().scaled(8);
     const double left = nameWidth() + gap;
-    const double room = std::max(0.0, width() - left - gap - valueWidth());
+    const double room = std::max(0.0, width() - left - gap - valueWidth() - edge);
     const double share = most > 0.0 ? m_bars[std::size_t(index)].value / most : 0.0;
     return QRectF(left, index * rowHeight() + 3.0, std::max(1.0, room * share), rowHeight() - 6.0);
 }
@@ -180,7 +181,7 @@ void LabelledBars::paintEvent(QPaintEvent *)
                     Qt::transparent);
         painter.setFont(font());
         painter.setPen(bar.own ? c.text : c.muted);
-        drawTabular(painter, row, Qt::AlignRight | Qt::AlignVCenter, bar.valueText);
+        drawTabular(painter, row.adjusted(0, 0, -edge, 0), Qt::AlignRight | Qt::AlignVCenter, bar.valueText);
         if (i == m_current && hasFocus())
             drawFocusRing(painter, row, AppStyle::chipRadius);
     }

@@ -32,7 +32,8 @@ PoolView::PoolView(QWidget *parent)
     footer->addWidget(m_detail);
     footer->addStretch(1);
     column->addWidget(m_footer);
-    column->addStretch(0);
+    // never higher than the maps at their largest: the curve gets what is left
+    column->setSizeConstraint(QLayout::SetMinAndMaxSize);
     showDetail();
 }
 
@@ -147,6 +148,7 @@ void PoolView::layOutFooter()
     const int detail = m_detail->sizeHint().height();
     const int height = m_form == PoolForm::Compact ? std::max(legend, detail)
                                                    : legend + detail + m_footer->layout()->spacing();
+    m_legend->setFixedHeight(legend);
     m_footer->setFixedHeight(top + height);
 }
 

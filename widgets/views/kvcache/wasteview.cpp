@@ -76,13 +76,14 @@ WasteView::WasteView(QWidget *parent)
     m_table->setModel(m_model);
     m_table->setItemDelegate(new WasteDelegate(m_table));
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_table->setMinimumHeight(Theme::instance().scaled(66));
+    m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff); // the page scrolls
     m_table->viewport()->installEventFilter(this);
     column->addWidget(m_heading);
     column->addWidget(m_pool);
     column->addWidget(m_comparisonHeading);
     column->addWidget(m_comparison);
-    column->addWidget(m_table, 1);
+    column->addWidget(m_table);
+    column->addStretch(1);
     connect(&Theme::instance(), &Theme::changed, m_table->viewport(), qOverload<>(&QWidget::update));
 }
 
@@ -100,6 +101,8 @@ void WasteView::setSnapshot(const std::shared_ptr<const CacheSnapshot> &snapshot
     showPool(*snapshot);
     showComparison(*snapshot, reserved);
     m_model->setRows(wasteRows(*snapshot, reserved));
+    m_table->setFixedHeight(m_table->horizontalHeader()->sizeHint().height() +
+                            m_model->rowCount() * m_table->verticalHeader()->defaultSectionSize() + 2);
     layOutColumns();
 }
 
@@ -110,8 +113,7 @@ void WasteView::showPool(const CacheSnapshot &snapshot)
     const std::uint64_t unfilled = std::min(snapshot.unfilledBytes(), used);
     const std::uint64_t kept = snapshot.cachedBytes();
     m_pool->setSegments({segmentOf(tr("tokens"), used - unfilled, pool, 0),
-                         segmentOf(tr("unfilled"), unfilled, pool, 2),
-                         segmentOf(tr("kept for later"), kept, pool, 4)});
+                         segmentOf(tr("unfilled"), unfilled, pool, 2), segmentOf(tr("kept"), kept, pool, 4)});
     m_pool->setFullScale(static_cast<double>(pool));
     m_heading->setSummary(
         tr("%1 · %2 free").arg(formatBytes(pool), formatBytes(pool - std::min(pool, used + kept))));
@@ -149,15 +151,17 @@ void WasteView::layOutColumns()
     const QFont font = theme.font(TextRole::Small);
     double amount = theme.scaled(48);
     double whole = 0.0;
+    double names = theme.scaled(80);
     for (const WasteRow &row : m_model->rows()) {
         amount = std::max(amount, tabularWidth(font, row.amount));
+        names = std::max(names, QFontMetricsF(font).horizontalAdvance(row.name));
         whole = std::max(whole, QFontMetricsF(font).horizontalAdvance(row.whole));
     }
     const int room = m_table->viewport()->width();
     const int amountWidth = static_cast<int>(amount) + theme.scaled(12);
     const int shareWidth = theme.scaled(44);
     const int wholeWidth = static_cast<int>(whole) + theme.scaled(8);
-    const int name = theme.scaled(120);
+    const int name = static_cast<int>(names) + theme.scaled(8);
     const bool all = room >= name + amountWidth + shareWidth + wholeWidth;
     m_table->setColumnHidden(CacheWasteModel::WholeColumn, !all);
     m_table->setColumnWidth(

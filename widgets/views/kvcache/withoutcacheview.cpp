@@ -118,10 +118,13 @@ WithoutCacheView::WithoutCacheView(QWidget *parent)
     m_quantity->addTab(tr("By formula"));
     column->addWidget(m_quantity);
     m_plot = new ComparisonPlot(tr("Cost of every step with and without the cache"), tr("ms"));
+    m_plot->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
+    m_plot->setMinimumHeight(theme.scaled(90));
     column->addWidget(m_plot, 1);
     m_verdict = new QLabel;
     m_verdict->setTextFormat(Qt::PlainText);
     m_verdict->setWordWrap(true);
+    m_verdict->setFont(theme.font(TextRole::Small));
     column->addWidget(m_verdict);
     m_progress = new ProgressStrip;
     m_progress->setTitle(tr("Computing every step anew"));
