@@ -194,7 +194,8 @@ void addRun(CommandSet &set)
                         "When the context is full: stop, drop-turns (the oldest of --chat; the system prompt "
                         "stays), streaming (the first tokens and the most recent ones stay)");
     command
-        ->add_option("--sinks", options->sinks, "First tokens that stay with --overflow streaming, in whole blocks")
+        ->add_option("--sinks", options->sinks,
+                     "First tokens that stay with --overflow streaming, in whole blocks")
         ->check(notNegative());
     command->add_flag("--no-cache", options->noCache, "Compute the whole history anew for every token");
     options->session.addTo(*command);

@@ -217,7 +217,8 @@ void RunReport::end(EndReason reason)
                      {"kv_bytes", m_session.kvBytes()},
                      {"dropped_tokens", m_droppedTokens},
                      {"dropped_turns", m_droppedTurns},
-                     {"multiply_adds", {{"done", m_work.done}, {"with_cache", m_work.kept}, {"without_cache", m_work.anew}}},
+                     {"multiply_adds",
+                      {{"done", m_work.done}, {"with_cache", m_work.kept}, {"without_cache", m_work.anew}}},
                      {"resident_bytes", processMemory().residentBytes}});
 }
 
@@ -229,8 +230,7 @@ std::string RunReport::summary(EndReason reason) const
         text += " at " + fixed((m_tokens - 1) * 1000.0 / m_laterMs, 1) + " tokens/s";
     if (m_droppedTokens > 0)
         text += "; " + std::to_string(m_droppedTokens) + " tokens dropped from the context";
-    return text + "; KV cache " + byteText(m_session.kvBytes()) + "; seed " +
-           std::to_string(m_seed);
+    return text + "; KV cache " + byteText(m_session.kvBytes()) + "; seed " + std::to_string(m_seed);
 }
 
 } // namespace tokenloupe::cli

@@ -25,7 +25,8 @@ void SessionOptions::addTo(CLI::App &command)
         ->check(CLI::Range(1U, 4294967294U));
     command.add_option("--kv-type-k", keyType, "Element type of cached keys: " + kvTypeList());
     command.add_option("--kv-type-v", valueType, "Element type of cached values: " + kvTypeList());
-    command.add_option("--kv-block", blockTokens, "Tokens in a block of the cache")->check(CLI::Range(1U, 1024U));
+    command.add_option("--kv-block", blockTokens, "Tokens in a block of the cache")
+        ->check(CLI::Range(1U, 1024U));
     command.add_option("--precision", precision, "exact: float32 activations");
     command.add_option("--backend", backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
 }
@@ -38,10 +39,12 @@ Result<SessionSettings> SessionOptions::settings() const
     settings.logitBudgetBytes = 0; // rows are used when they are made, or kept by the command itself
     const auto keys = kvTypeOf(keyType);
     if (!keys)
-        return makeError(ErrorCode::InvalidArgument, "--kv-type-k", "one of " + kvTypeList() + ", not \"" + keyType + "\"");
+        return makeError(ErrorCode::InvalidArgument, "--kv-type-k",
+                         "one of " + kvTypeList() + ", not \"" + keyType + "\"");
     const auto values = kvTypeOf(valueType);
     if (!values)
-        return makeError(ErrorCode::InvalidArgument, "--kv-type-v", "one of " + kvTypeList() + ", not \"" + valueType + "\"");
+        return makeError(ErrorCode::InvalidArgument, "--kv-type-v",
+                         "one of " + kvTypeList() + ", not \"" + valueType + "\"");
     settings.keyType = *keys;
     settings.valueType = *values;
     settings.blockTokens = blockTokens;

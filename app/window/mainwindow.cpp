@@ -90,7 +90,8 @@ void MainWindow::createPanels()
 
 void MainWindow::createToolBars()
 {
-    auto *row = new RunToolBar(m_context, {m_run, m_pause, m_step, m_stop, m_branch}, m_modelMenu, m_deviceMenu, this);
+    auto *row = new RunToolBar(m_context, {m_run, m_pause, m_step, m_stop, m_branch}, m_modelMenu,
+                               m_deviceMenu, this);
     addToolBar(Qt::TopToolBarArea, row);
     addToolBarBreak(Qt::TopToolBarArea);
     m_messageRow = new QToolBar(tr("Messages"), this);

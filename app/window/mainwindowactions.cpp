@@ -94,8 +94,8 @@ void MainWindow::createRunActions()
     connect(m_pause, &QAction::triggered, this, [this] { m_inspector.host.pause(); });
     connect(m_step, &QAction::triggered, this, &MainWindow::stepPressed);
     connect(m_stop, &QAction::triggered, this, [this] { m_inspector.host.stop(); });
-    m_branch = addNamedAction(menu, tr("Branch"), QKeySequence(Qt::CTRL | Qt::Key_B), QStringLiteral("branch"),
-                              tr("Branch off before the selected step"));
+    m_branch = addNamedAction(menu, tr("Branch"), QKeySequence(Qt::CTRL | Qt::Key_B),
+                              QStringLiteral("branch"), tr("Branch off before the selected step"));
     m_branch->setToolTip(tr("Another continuation from before the selected step; the present one is kept "
                             "(Ctrl+B)"));
     connect(m_branch, &QAction::triggered, this, [this] {

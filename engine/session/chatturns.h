@@ -8,9 +8,9 @@
 
 namespace tokenloupe {
 
-/// The messages without their oldest `turns` turns. A turn is a user's message with all that follows up to the
-/// next one; the messages before the first (the system prompt) and the last turn always stay. Empty when there
-/// are fewer turns to leave out.
+/// The messages without their oldest `turns` turns. A turn is a user's message with all that follows up to
+/// the next one; the messages before the first (the system prompt) and the last turn always stay. Empty when
+/// there are fewer turns to leave out.
 nlohmann::ordered_json withoutOldestTurns(const nlohmann::ordered_json &messages, std::uint32_t turns);
 
 /// For OverflowPolicy::DropTurns: what the model's template makes of fewer and fewer turns.

@@ -211,7 +211,8 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     // `prompt` may be a view of the history of a run that ends here.
     if (Status started = run->start(prompt); !started)
         return tl::unexpected(started.error());
-    s.endRuns();
+    s.endRuns(); // only now is all that they computed findable
+    run->adoptKnown();
     const std::uint32_t reused = run->cachedTokens();
     if (progress) {
         progress->start(run->history().size());
@@ -276,7 +277,8 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     const SessionRun &parent = *s.active;
     const bool isNext = step.value() == parent.steps();
     if (isNext && !parent.logitsReady)
-        return makeError(ErrorCode::InvalidArgument, "branch", "the logits of this step are not computed yet");
+        return makeError(ErrorCode::InvalidArgument, "branch",
+                         "the logits of this step are not computed yet");
     auto run = std::make_unique<SessionRun>(s.engine, RunId(s.started));
     run->branchFrom(parent, step.value());
     run->seed = seed;
@@ -429,6 +431,10 @@ const KvCache &Session::cache() const
 {
     return *m_state->engine.cache;
 }
+std::uint32_t Session::cachedTokens() const
+{
+    return m_state->active ? m_state->active->cachedTokens() : 0;
+}
 std::uint64_t Session::kvBytes() const
 {
     return m_state->active ? m_state->engine.cache->usedBytes(m_state->active->sequence()) : 0;
@@ -455,7 +461,8 @@ std::uint32_t Session::steps() const
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->active ? std::span<const float>(m_state->active->currentLogits) : std::span<const float>();
+    return m_state->active ? std::span<const float>(m_state->active->currentLogits)
+                           : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {

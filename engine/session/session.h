@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/cache/cachesnapshot.h"
 #include "engine/compute/backend.h"
 #include "engine/memory/memoryplan.h"
-#include "engine/cache/cachesnapshot.h"
 #include "engine/sampling/samplerchain.h"
 #include "engine/session/loadedmodel.h"
 #include "engine/session/overflow.h"
@@ -37,7 +37,7 @@ struct SessionSettings
     std::uint64_t logitBudgetBytes = std::uint64_t(256) << 20; ///< 0: logits are not kept
     CacheUse cacheUse = CacheUse::Keep;
     std::uint32_t blockTokens = 16; ///< of the cache's blocks
-    std::uint32_t sequences = 1;    ///< full contexts that the pool has room for: branches share what they can
+    std::uint32_t sequences = 1; ///< full contexts that the pool has room for: branches share what they can
     OverflowPolicy overflow = OverflowPolicy::Stop;
     std::uint32_t sinkTokens = 4; ///< OverflowPolicy::Streaming: first tokens that stay, in whole blocks
 
@@ -101,8 +101,8 @@ public:
     Status rewind(StepIndex step);
 
     /// A branch off the active run, as it was before `step` was drawn; it becomes the active run. Keys and
-    /// values up to there are shared, not copied. RunRecord::parent tells where it parted; its first steps are
-    /// the parent's.
+    /// values up to there are shared, not copied. RunRecord::parent tells where it parted; its first steps
+    /// are the parent's.
     Result<RunRecord> fork(StepIndex step, std::uint64_t seed);
     /// Makes another open run the active one; InvalidArgument when it is not open.
     Status activate(RunId run);
@@ -125,7 +125,8 @@ public:
     const MemoryPlan &plan() const;
     const Backend &backend() const;
     const KvCache &cache() const;
-    std::uint64_t kvBytes() const; ///< of the active run's blocks, shared ones too
+    std::uint32_t cachedTokens() const; ///< of the active run's context
+    std::uint64_t kvBytes() const;      ///< of the active run's blocks, shared ones too
     std::shared_ptr<LogitStore> logits() const;
     RunId run() const;                        ///< the active one; invalid: none
     std::span<const TokenId> history() const; ///< of it: prompt and drawn tokens

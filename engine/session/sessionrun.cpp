@@ -64,7 +64,6 @@ Status SessionRun::start(const PromptRequest &request)
         m_drops.clear();
         m_justDropped = {};
     }
-    adoptKnown();
     return {};
 }
 
@@ -136,7 +135,8 @@ Status SessionRun::dropOldestBlock()
 {
     const std::uint32_t block = m_engine.settings.blockTokens;
     const std::uint32_t sinkBlocks = (m_engine.settings.sinkTokens + block - 1) / block;
-    const std::uint32_t fed = static_cast<std::uint32_t>(m_history.size() - m_context.size()) + cachedTokens();
+    const std::uint32_t fed =
+        static_cast<std::uint32_t>(m_history.size() - m_context.size()) + cachedTokens();
     if (Status dropped = m_engine.cache->dropBlocks(m_sequence, sinkBlocks, 1); !dropped)
         return dropped;
     const auto first = m_context.begin() + std::ptrdiff_t(sinkBlocks) * block;
@@ -169,7 +169,8 @@ Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::s
         const std::size_t missing = m_context.size() - held;
         const std::uint32_t most =
             std::min({settings.batchTokens, settings.contextTokens - held, cache.largestAppend(m_sequence)});
-        const auto batch = std::span<const TokenId>(m_context).subspan(held, std::min<std::size_t>(missing, most));
+        const auto batch =
+            std::span<const TokenId>(m_context).subspan(held, std::min<std::size_t>(missing, most));
         if (Status room = m_engine.checkMemory(static_cast<std::uint32_t>(batch.size())); !room)
             return tl::unexpected(room.error());
         ForwardRequest request;
@@ -243,8 +244,7 @@ Status SessionRun::branchFrom(const SessionRun &parent, std::uint32_t step)
     const bool isShared = m_drops.empty() || m_drops.back().historyTokens < count;
     if (isShared) {
         const std::size_t seen = m_context.size() - (m_history.size() - count);
-        const auto shared =
-            static_cast<std::uint32_t>(std::min<std::size_t>(parent.cachedTokens(), seen));
+        const auto shared = static_cast<std::uint32_t>(std::min<std::size_t>(parent.cachedTokens(), seen));
         m_engine.cache->close(m_sequence);
         m_sequence = m_engine.cache->fork(parent.m_sequence, shared);
         m_engine.cache->setRun(m_sequence, m_id);

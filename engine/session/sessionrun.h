@@ -27,8 +27,8 @@ struct SessionEngine
 /// One run's tokens, what of them the model sees, and their place in the cache.
 ///
 /// history: prompt and drawn tokens, all of them. context: what the model sees of it; it ends as the history
-/// does, but the overflow policy takes tokens out of it. The cache's sequence holds a prefix of context; feed()
-/// computes the rest.
+/// does, but the overflow policy takes tokens out of it. The cache's sequence holds a prefix of context;
+/// feed() computes the rest.
 class SessionRun
 {
 public:
@@ -37,9 +37,10 @@ public:
     SessionRun(const SessionRun &) = delete;
     SessionRun &operator=(const SessionRun &) = delete;
 
-    /// The prompt, shortened when the policy drops turns; takes over what the cache knows of it. Nothing is
-    /// computed yet.
+    /// The prompt, shortened when the policy drops turns. Nothing is computed yet.
     Status start(const PromptRequest &request);
+    /// Takes over what the cache knows of the context, all but its last token.
+    void adoptKnown();
     /// Computes what is missing of the context; the logits of its last token. Room is made by the policy.
     Result<std::span<const float>> feed(Progress *progress, const std::stop_token &stop);
     /// A token was drawn.
@@ -68,9 +69,9 @@ public:
     std::uint32_t takeComputed() { return std::exchange(m_justComputed, 0U); } ///< tokens, likewise
     Dropped takeDropped() { return std::exchange(m_justDropped, {}); }
 
-    std::uint64_t seed = 0;           ///< of the draws
-    std::vector<float> currentLogits; ///< of the step drawn last, or to come when `logitsReady`
-    bool logitsReady = false;         ///< currentLogits belong to the step to come
+    std::uint64_t seed = 0;            ///< of the draws
+    std::vector<float> currentLogits;  ///< of the step drawn last, or to come when `logitsReady`
+    bool logitsReady = false;          ///< currentLogits belong to the step to come
     std::vector<double> stepForwardMs; ///< [k]: the pass that gave step k's logits; one entry a step, and one
                                        ///< more when logitsReady
 
@@ -85,8 +86,6 @@ private:
         std::uint32_t turns = 0;     ///< DropTurns: left out of the prompt from then on
     };
 
-    /// Takes over what the cache knows of the context, all but its last token.
-    void adoptKnown();
     Status makeRoom();
     Status dropTurns();
     Status dropOldestBlock();

@@ -41,8 +41,8 @@ Status SessionEngine::checkMemory(std::uint32_t tokens) const
     const std::uint64_t fits = available > memoryToLeave ? (available - memoryToLeave) / perToken : 0;
     return makeError(ErrorCode::OutOfMemory, "KV cache",
                      std::to_string(tokens) + " more tokens take " + std::to_string(wanted >> 20) +
-                         " MiB, this machine has " + std::to_string(available >> 20) +
-                         " MiB free: at most " + std::to_string(fits) +
+                         " MiB, this machine has " + std::to_string(available >> 20) + " MiB free: at most " +
+                         std::to_string(fits) +
                          " more tokens fit; a smaller context, or keys and values as f16 or q8_0, take less");
 }
 

@@ -39,10 +39,11 @@ struct StepRecord
     double otherMs = 0.0;  ///< the rest of the step: record, logit store
     std::uint32_t kvTokens = 0; ///< in the cache when the token was drawn
     std::uint32_t kvBlocks = 0;
-    std::uint64_t kvBytes = 0;       ///< of those blocks
+    std::uint64_t kvBytes = 0;        ///< of those blocks
     std::uint32_t computedTokens = 0; ///< that the forward pass ran over; 0 for the first step
-    std::uint32_t droppedTokens = 0; ///< that left the context, by the overflow policy, right before this step
-    std::uint32_t droppedTurns = 0;  ///< of the conversation, likewise
+    std::uint32_t droppedTokens =
+        0;                          ///< that left the context, by the overflow policy, right before this step
+    std::uint32_t droppedTurns = 0; ///< of the conversation, likewise
     std::uint64_t residentBytes = 0; ///< of the process; 0 when not measured at this step
 };
 
@@ -57,7 +58,7 @@ struct RunRecord
     std::uint32_t prefilledTokens = 0;
     std::uint32_t droppedTurns = 0;  ///< that did not fit and were left out of the prompt
     std::uint32_t droppedTokens = 0; ///< of the prompt, that had left the context again when it was read
-    StepRef parent;                  ///< of a branch: where it parted from which run; invalid: a run of its own
+    StepRef parent; ///< of a branch: where it parted from which run; invalid: a run of its own
     double prefillMs = 0.0;
     double tokenizeMs = 0.0;
     std::uint64_t seed = 0;

@@ -32,9 +32,9 @@ class TestStepWork : public QObject
         for (std::uint32_t layer = 0; layer < c.layers; ++layer) {
             for (std::uint64_t t = 0; t < tokens; ++t) {
                 const bool leadsOn = layer + 1 < c.layers || t + 1 == tokens;
-                sum += std::uint64_t(c.embedding) * c.heads * c.headSize;                  // q
-                sum += std::uint64_t(c.embedding) * c.kvHeads[layer] * c.headSize;         // k
-                sum += std::uint64_t(c.embedding) * c.kvHeads[layer] * c.valueHeadSize;    // v
+                sum += std::uint64_t(c.embedding) * c.heads * c.headSize;               // q
+                sum += std::uint64_t(c.embedding) * c.kvHeads[layer] * c.headSize;      // k
+                sum += std::uint64_t(c.embedding) * c.kvHeads[layer] * c.valueHeadSize; // v
                 if (!leadsOn)
                     continue;
                 sum += std::uint64_t(c.embedding) * c.heads * c.valueHeadSize; // o

@@ -103,7 +103,7 @@ void SessionTest::prefillReusesThePrefix()
         const auto fresh = SessionFixture::open(model);
         QVERIFY(fresh->prefill(part, 1));
         QCOMPARE(SessionFixture::row(session->currentLogits()), SessionFixture::row(fresh->currentLogits()));
-        QCOMPARE(session->cache().tokens(), static_cast<std::uint32_t>(size));
+        QCOMPARE(session->cachedTokens(), static_cast<std::uint32_t>(size));
     }
 }
 
@@ -138,7 +138,7 @@ void SessionTest::recordIsComplete()
         QCOMPARE(record->position, 20 + k);
         QCOMPARE(record->kvTokens, 20 + k);
         QCOMPARE(record->kvBlocks, (20 + k + 15) / 16);
-        QCOMPARE(record->kvBytes, session->cache().usedBytes());
+        QCOMPARE(record->kvBytes, session->kvBytes());
         QCOMPARE(record->forwardMs > 0.0, k > 0);
         QVERIFY(record->sampleMs > 0.0);
         QCOMPARE(record->residentBytes > 0, k % 16 == 0);

@@ -58,7 +58,7 @@ void SessionRewindTest::reproduces()
         QVERIFY(session->rewind(StepIndex(to)));
         QCOMPARE(session->steps(), to);
         QCOMPARE(session->history().size(), 13 + to);
-        QCOMPARE(session->cache().tokens(), 13 + to);
+        QCOMPARE(session->cachedTokens(), 13 + to);
         QCOMPARE(SessionFixture::row(session->currentLogits()), rows[to]);
         for (std::uint32_t k = to; k < 20; ++k) {
             const auto record = session->step(request);

@@ -23,7 +23,8 @@ struct ConversationEntry
     std::string text;      ///< UTF-8; for replies: whole characters of the tokens so far
     std::uint64_t tag = 0; ///< replies only: of the request
     RunId run;             ///< replies only: the shown one; invalid until it has started
-    std::vector<RunId> branches; ///< replies only: all runs of it, the first one and those that parted from it
+    std::vector<RunId>
+        branches; ///< replies only: all runs of it, the first one and those that parted from it
 };
 
 /// The chat: messages, and the commands that change them. Asks the engine for replies and follows their runs'

@@ -114,8 +114,8 @@ Q_SIGNALS:
                      const QString &message);              ///< the present model stays; empty: cancelled
     void replyFailed(quint64 tag, const QString &message); ///< no run came of the request; empty: cancelled
     void failed(const QString &message);                   ///< a run could not go on
-    void configured();                            ///< other settings are in force
-    void configureFailed(const QString &message); ///< the ones before stay
+    void configured();                                     ///< other settings are in force
+    void configureFailed(const QString &message);          ///< the ones before stay
     void cacheChanged();     ///< at most every 60 ms while running, and at every stop
     void cacheWorkChanged(); ///< after every step that was measured
 

@@ -107,8 +107,7 @@ void EngineHost::Worker::step()
         if (m_state == EngineState::Running)
             setState(EngineState::Paused);
         const bool ready = m_state == EngineState::Paused || m_state == EngineState::Idle;
-        for (std::uint32_t i = 0; i < wanted && ready && canContinue() && !stop.stop_requested();
-             ++i) {
+        for (std::uint32_t i = 0; i < wanted && ready && canContinue() && !stop.stop_requested(); ++i) {
             if (m_state == EngineState::Idle)
                 setState(EngineState::Paused);
             stepNow(std::nullopt, stop);
@@ -121,8 +120,8 @@ void EngineHost::Worker::stop()
     m_endWanted = true;
     m_wantedSteps = 0;
     // Not a model that is being opened: a new chat, which begins with a stop, is no reason to give it up.
-    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch,
-                    CommandTag::Measure});
+    m_queue.cancel(
+        {CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch, CommandTag::Measure});
     post(CommandTag::Stop, [this](const std::stop_token &) {
         m_endWanted = false;
         if (m_state == EngineState::Running || m_state == EngineState::Paused)
@@ -241,8 +240,8 @@ void EngineHost::Worker::replyNow(const ReplyRequest &request, const std::stop_t
     record->tokenizeMs = tokenizeMs;
     record->promptText = std::make_shared<PromptTokens>(*prompt);
     if (record->droppedTurns > 0) {
-        const auto shorter = chatPrompt(
-            m_session->model(), withoutOldestTurns(toJson(request.messages), record->droppedTurns));
+        const auto shorter = chatPrompt(m_session->model(),
+                                        withoutOldestTurns(toJson(request.messages), record->droppedTurns));
         record->promptText = shorter ? std::make_shared<PromptTokens>(*shorter) : nullptr;
     }
     mailbox.post(*record);

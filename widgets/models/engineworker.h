@@ -91,7 +91,7 @@ private:
     bool m_hasRun = false;
     std::set<RunId> m_endedTurns; ///< open runs whose last token ended the model's turn: nothing to continue
     std::uint64_t m_runTag = 0;   ///< of the request that the open runs came from
-    std::int64_t m_pictureNs = 0;       ///< when the cache was last pictured
+    std::int64_t m_pictureNs = 0; ///< when the cache was last pictured
     std::shared_ptr<std::atomic<bool>> m_pictureWaits =
         std::make_shared<std::atomic<bool>>(false); ///< in the window's queue
 

@@ -152,8 +152,9 @@ void EngineHost::Worker::measureNow(const RunRecord &start, const std::vector<St
         work.uncachedMs.push_back(double(nowNs() - began) * 1e-6);
         work.cachedMs.push_back(isFirst ? start.prefillMs : step.forwardMs);
         work.uncachedFlops.push_back(stepWork(config, 0, tokens.size()).total());
-        work.cachedFlops.push_back(isFirst ? stepWork(config, start.reusedTokens, start.prefilledTokens).total()
-                                           : stepWork(config, tokens.size() - 1, 1).total());
+        work.cachedFlops.push_back(isFirst
+                                       ? stepWork(config, start.reusedTokens, start.prefilledTokens).total()
+                                       : stepWork(config, tokens.size() - 1, 1).total());
         if (const LogitStore::Row stored = m_session->logits()->get(step.ref))
             work.largestDifference = std::max(work.largestDifference, largestDifference(*row, *stored));
         if (step.origin == TokenOrigin::Drawn) {
