@@ -54,7 +54,7 @@ void BlockMap::setBlockText(std::function<QString(int)> text)
     m_text = std::move(text);
 }
 
-int BlockMap::comfortableHeight(int width) const
+int BlockMap::largestHeight(int width) const
 {
     const int side = Theme::instance().scaled(16);
     const int step = side + gapFor(side);
@@ -67,7 +67,7 @@ QSize BlockMap::sizeHint() const
 {
     const Theme &theme = Theme::instance();
     const int width = theme.scaled(300);
-    return QSize(width, std::min(comfortableHeight(width), theme.scaled(120)));
+    return QSize(width, std::min(largestHeight(width), theme.scaled(120)));
 }
 
 QSize BlockMap::minimumSizeHint() const
@@ -88,7 +88,7 @@ void BlockMap::arrange()
     const int count = static_cast<int>(m_blocks.size());
     const int before = m_perSquare;
     // never higher than all blocks as largest squares need
-    setMaximumHeight(comfortableHeight(width()));
+    setMaximumHeight(largestHeight(width()));
     const auto fits = [this, &theme] {
         for (m_side = theme.scaled(16); m_side >= theme.scaled(5); --m_side) {
             m_gap = gapFor(m_side);
@@ -194,12 +194,13 @@ void BlockMap::setHovered(int square)
 void BlockMap::mouseMoveEvent(QMouseEvent *event)
 {
     const int block = blockAt(event->position().toPoint());
+    m_walking = false;
     setHovered(block < 0 ? -1 : block / m_perSquare);
 }
 
 void BlockMap::leaveEvent(QEvent *)
 {
-    setHovered(hasFocus() ? m_current : -1);
+    setHovered(m_walking ? m_current : -1);
 }
 
 void BlockMap::mouseReleaseEvent(QMouseEvent *event)
@@ -215,12 +216,15 @@ void BlockMap::focusInEvent(QFocusEvent *event)
     if (m_current < 0 && squares() > 0)
         m_current = 0;
     QWidget::focusInEvent(event);
-    announce(m_current);
+    // a window that was opened or came to the front is no reason to speak
+    if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason)
+        announce(m_current);
 }
 
 void BlockMap::focusOutEvent(QFocusEvent *event)
 {
     QWidget::focusOutEvent(event);
+    m_walking = false;
     setHovered(-1);
     update();
 }
@@ -229,6 +233,7 @@ void BlockMap::announce(int square)
 {
     if (square < 0)
         return;
+    m_walking = true;
     if (m_text) {
         setAccessibleDescription(m_text(square * m_perSquare));
         QAccessibleEvent announcement(this, QAccessible::DescriptionChanged);

@@ -28,6 +28,8 @@ public:
     int squareBlocks() const { return m_perSquare; }
     int hoveredBlock() const { return m_hovered < 0 ? -1 : m_hovered * m_perSquare; }
 
+    int largestHeight(int width) const; ///< of all blocks as largest squares: more is of no use
+
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
@@ -52,7 +54,6 @@ private:
     Block square(int index) const; ///< of its blocks together
     QRect squareRect(int index) const;
     void arrange();
-    int comfortableHeight(int width) const; ///< of all blocks as largest squares
     void setHovered(int square);
     void announce(int square);
 
@@ -62,8 +63,9 @@ private:
     int m_gap = 4;
     int m_columns = 1;
     int m_perSquare = 1;
-    int m_hovered = -1; ///< square
-    int m_current = -1; ///< square that the keyboard is at
+    int m_hovered = -1;     ///< square
+    int m_current = -1;     ///< square that the keyboard is at
+    bool m_walking = false; ///< the keyboard was used last, not the mouse
 };
 
 } // namespace tokenloupe

@@ -51,7 +51,7 @@ CacheSections::CacheSections(QWidget *parent)
     auto *mainColumn = new QVBoxLayout(mainPage);
     mainColumn->setContentsMargins(0, 0, 0, 0);
     mainColumn->setSpacing(theme.scaled(2));
-    mainColumn->addWidget(m_growth, 3);
+    mainColumn->addWidget(m_growth, 1);
     mainColumn->addWidget(m_pool, 2);
     m_main = scrolled(mainPage);
 
@@ -113,6 +113,10 @@ void CacheSections::arrange(CacheForm form)
     }
     m_outer->setDirection(form == CacheForm::Wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
     m_outer->setSpacing(Theme::instance().scaled(form == CacheForm::Wide ? 20 : 8));
+    // where there is room, the map's squares become large first, then the curve grows
+    auto *column = static_cast<QBoxLayout *>(m_main->widget()->layout());
+    column->setStretchFactor(m_growth, form == CacheForm::Small ? 4 : 1);
+    column->setStretchFactor(m_pool, form == CacheForm::Small ? 1 : 2);
     m_pool->setForm(form == CacheForm::Small ? PoolForm::Compact : PoolForm::Roomy);
 }
 

@@ -32,9 +32,14 @@ PoolView::PoolView(QWidget *parent)
     footer->addWidget(m_detail);
     footer->addStretch(1);
     column->addWidget(m_footer);
-    // never higher than the maps at their largest: the curve gets what is left
-    column->setSizeConstraint(QLayout::SetMinAndMaxSize);
     showDetail();
+}
+
+// A map that loses the focus while this is taken down would still tell.
+PoolView::~PoolView()
+{
+    for (const Pool &pool : m_pools)
+        pool.map->disconnect(this);
 }
 
 void PoolView::makePools(std::size_t count)
@@ -42,6 +47,7 @@ void PoolView::makePools(std::size_t count)
     if (count == m_pools.size())
         return;
     for (const Pool &pool : m_pools) {
+        pool.map->disconnect(this);
         delete pool.heading;
         delete pool.map;
     }
@@ -150,6 +156,11 @@ void PoolView::layOutFooter()
                                                    : legend + detail + m_footer->layout()->spacing();
     m_legend->setFixedHeight(legend);
     m_footer->setFixedHeight(top + height);
+    // never higher than with the maps at their largest: what is beside gets the rest
+    int most = m_footer->height() + layout()->spacing();
+    for (const Pool &pool : m_pools)
+        most += pool.heading->sizeHint().height() + pool.map->largestHeight(width()) + 2 * m_maps->spacing();
+    setMaximumHeight(most);
 }
 
 void PoolView::resizeEvent(QResizeEvent *event)

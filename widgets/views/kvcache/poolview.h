@@ -29,6 +29,7 @@ class PoolView : public QWidget
 
 public:
     explicit PoolView(QWidget *parent = nullptr);
+    ~PoolView() override;
 
     /// A null snapshot: nothing is known, no map is shown.
     void setSnapshot(std::shared_ptr<const CacheSnapshot> snapshot, const PoolFocus &focus);
