@@ -142,6 +142,8 @@ private Q_SLOTS:
         plot.resetView();
         plot.append(std::vector<QPointF>{QPointF(5000, 5000)});
         QVERIFY(plot.visibleX().to > 8192);
+        plot.append(std::vector<QPointF>{QPointF(9000, 4000)}); // tokens were dropped, and it went on
+        QVERIFY(plot.visibleX().to > 9000);
     }
 
     void theFormulaBendsWhereATermEnds()

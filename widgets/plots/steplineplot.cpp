@@ -199,7 +199,7 @@ PlotRange StepLinePlot::fullX() const
 {
     const double last = lastX();
     if (m_limit > 0.0 && last >= m_limit * limitInView)
-        return {0.0, m_limit * 1.02};
+        return {0.0, std::max(m_limit * 1.02, last * 1.05)}; // it goes on beyond where tokens are dropped
     // steps of a factor of two at most: the axis must not move with every token
     double end = 32.0;
     while (end < last * 1.05)
