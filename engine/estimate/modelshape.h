@@ -38,7 +38,9 @@ struct ShapeTensor
     std::uint64_t count = 0;
     std::uint64_t storedBytes = 0; ///< of all `count` together, as the file has them; 0 when there is no file
     double activeShare = 1.0;      ///< of the values that one token touches (routed experts: used / all;
-                                   ///< embedding rows: one)
+                                   ///< embedding rows: one, all of them where they are the output head too)
+    std::vector<std::uint32_t> layers; ///< that have these, in order, count / layers.size() each; empty: not
+                                       ///< in a layer (embedding, output head)
     std::uint64_t values() const { return rows * columns * count; }
 };
 
@@ -66,6 +68,8 @@ struct ModelShape
     std::uint32_t latentRopeSize = 0; ///< MLA: rotary part of the key
     std::uint32_t experts = 0;
     std::uint32_t expertsUsed = 0;
+    std::vector<std::string>
+        notes; ///< what the numbers leave out, for people: "the vision part is not counted"
 
     std::uint64_t parameters() const;  ///< Σ values
     double activeParameters() const;   ///< that one token multiplies by, embedding lookup left out

@@ -35,6 +35,8 @@ Status checkSettings(const ModelConfig &config, const RunMemorySettings &setting
         return wrong("KV blocks of 0 tokens");
     if (settings.threads == 0)
         return wrong("0 threads");
+    if (settings.sequences == 0)
+        return wrong("0 sequences");
     if (config.kvHeads.size() != config.layers)
         return wrong("KV heads are given for " + text(config.kvHeads.size()) + " of " + text(config.layers) +
                      " layers");
@@ -45,15 +47,7 @@ Status checkSettings(const ModelConfig &config, const RunMemorySettings &setting
 
 Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySettings &settings)
 {
-    KvShape shape;
-    shape.layers = kvLayers(config);
-    shape.keyType = settings.keyType;
-    shape.valueType = settings.valueType;
-    shape.blockTokens = settings.blockTokens;
-    KvPlanSettings room;
-    room.contextTokens = settings.contextTokens;
-    room.batchTokens = settings.batchTokens;
-    const Result<KvPlan> plan = planKv(shape, room);
+    const Result<KvPlan> plan = planKvOf(config, settings);
     if (!plan)
         return tl::unexpected(plan.error());
     std::uint64_t heads = 0;
@@ -120,6 +114,10 @@ std::string_view memoryPartName(MemoryPart part)
         return "logits";
     case MemoryPart::Trace:
         return "trace";
+    case MemoryPart::Vocabulary:
+        return "vocabulary";
+    case MemoryPart::Program:
+        return "program";
     case MemoryPart::Runtime:
         break;
     }
@@ -139,6 +137,10 @@ std::string_view memoryPartTitle(MemoryPart part)
         return "Logits";
     case MemoryPart::Trace:
         return "Trace";
+    case MemoryPart::Vocabulary:
+        return "Vocabulary";
+    case MemoryPart::Program:
+        return "Program";
     case MemoryPart::Runtime:
         break;
     }
@@ -168,8 +170,23 @@ std::vector<KvLayerShape> kvLayers(const ModelConfig &config)
     return layers;
 }
 
+Result<KvPlan> planKvOf(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    KvShape shape;
+    shape.layers = kvLayers(config);
+    shape.keyType = settings.keyType;
+    shape.valueType = settings.valueType;
+    shape.blockTokens = settings.blockTokens;
+    KvPlanSettings room;
+    room.contextTokens = settings.contextTokens;
+    room.sequences = settings.sequences;
+    room.batchTokens = settings.batchTokens;
+    room.layout = settings.layout;
+    return planKv(shape, room);
+}
+
 Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,
-                                       std::uint32_t contextTokens)
+                                       std::uint64_t contextTokens)
 {
     if (contextTokens == 0)
         return makeError(ErrorCode::InvalidArgument, "activations", "a context of 0 tokens");
@@ -199,6 +216,15 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
     if (!runtime)
         return tl::unexpected(runtime.error());
     plan.items.push_back(*runtime);
+    if (settings.vocabulary.tokens > 0) {
+        MemoryItem vocabulary{MemoryPart::Vocabulary, 0, {}};
+        vocabulary.bytes = vocabularyBytes(settings.vocabulary, &vocabulary.how);
+        plan.items.push_back(std::move(vocabulary));
+    }
+    if (settings.programBytes > 0)
+        plan.items.push_back({MemoryPart::Program, settings.programBytes,
+                              text(settings.programBytes) +
+                                  " bytes resident before the model was loaded: code, libraries, heap"});
 
     CheckedSize sum;
     for (const MemoryItem &item : plan.items)

@@ -3,6 +3,7 @@
 
 #include "engine/base/result.h"
 #include "engine/cache/kvplan.h"
+#include "engine/memory/vocabularymemory.h"
 #include "engine/model/modelconfig.h"
 
 #include <cstdint>
@@ -17,16 +18,29 @@ std::vector<KvLayerShape> kvLayers(const ModelConfig &config);
 
 struct RunMemorySettings
 {
-    std::uint32_t contextTokens = 0;
-    std::uint32_t batchTokens = 0; ///< most tokens of one forward call
+    std::uint64_t contextTokens = 0; ///< of one sequence
+    std::uint64_t sequences = 1;     ///< at the same time, each with the whole context
+    std::uint32_t batchTokens = 0;   ///< most tokens of one forward call
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
+    KvLayout layout = KvLayout::Paged;
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
+    VocabularyFacts vocabulary;         ///< no tokens: no such item
+    std::uint64_t programBytes = 0;     ///< resident before the model was loaded; 0: no such item
 };
 
-enum class MemoryPart : std::uint8_t { Weights, KvCache, Activations, Logits, Trace, Runtime };
+enum class MemoryPart : std::uint8_t {
+    Weights,
+    KvCache,
+    Activations,
+    Logits,
+    Trace,
+    Runtime,
+    Vocabulary, ///< texts, merges, tokenizer, chat template
+    Program,    ///< code, libraries and what they hold before a model is there
+};
 std::string_view memoryPartName(MemoryPart part);  ///< "kv_cache": the JSON name
 std::string_view memoryPartTitle(MemoryPart part); ///< "KV pool"
 
@@ -46,6 +60,9 @@ struct MemoryPlan
     std::uint64_t bytesOf(MemoryPart part) const;
 };
 
+/// What the cache of such a run takes, by layer: what planMemory() counts and the pool allocates.
+Result<KvPlan> planKvOf(const ModelConfig &config, const RunMemorySettings &settings);
+
 /// Overflow or absurd sizes give InvalidArgument, never a wrapped number.
 Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBytes,
                               const RunMemorySettings &settings);
@@ -53,7 +70,7 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
 /// Floats of the forward pass's scratch for a batch: the transformer allocates exactly this. The context only
 /// has to be possible: attention works in pieces, so nothing here grows with it.
 Result<std::uint64_t> activationFloats(const ModelConfig &config, std::uint32_t batchTokens,
-                                       std::uint32_t contextTokens);
+                                       std::uint64_t contextTokens);
 
 /// Memory of this process as the kernel counts it.
 struct ProcessMemory

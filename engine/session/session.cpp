@@ -88,6 +88,9 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedMod
     memory.valueType = state->settings.valueType;
     memory.traceBudgetBytes = state->settings.logitBudgetBytes;
     memory.threads = static_cast<decltype(memory.threads)>(state->settings.threads);
+    const Model &loaded = *state->model->model;
+    memory.vocabulary =
+        vocabularyFacts(loaded.vocabulary(), loaded.file().dataOffset(), loaded.chatTemplate().size());
     auto plan = planMemory(config, state->model->model->weightsBytes(), memory);
     if (!plan)
         return tl::unexpected(plan.error());
