@@ -8,6 +8,13 @@
 
 namespace tokenloupe {
 
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr std::uint64_t leastInGibibytes = std::uint64_t(2) << 30; // below, tables are read in MiB
+
+} // namespace
+
 QString weightTypeTitle(const std::string &type, const ModelShape *shape)
 {
     if (type != "stored")
@@ -27,19 +34,40 @@ void FitTableModel::setResult(EstimatorResultPtr result)
     if (!same)
         beginResetModel();
     m_result = std::move(result);
-    if (same)
+    std::uint64_t largest = 0;
+    if (m_result)
+        for (const std::vector<FitCell> &row : m_result->fits.cells)
+            for (const FitCell &cell : row)
+                largest = std::max(largest, cell.bytes);
+    m_inGibibytes = largest >= leastInGibibytes;
+    if (same) {
         Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
-    else
+        Q_EMIT headerDataChanged(Qt::Vertical, 0, rowCount() - 1);
+    } else {
         endResetModel();
+    }
+}
+
+QString FitTableModel::unit() const
+{
+    return m_inGibibytes ? QStringLiteral("GiB") : QStringLiteral("MiB");
 }
 
 QModelIndex FitTableModel::currentCell() const
 {
     for (int row = 0; row < rowCount(); ++row)
-        for (int column = 1; column < columnCount(); ++column)
+        for (int column = 0; column < columnCount(); ++column)
             if (data(index(row, column), CurrentRole).toBool())
                 return index(row, column);
     return {};
+}
+
+bool FitTableModel::isCurrentType(const std::string &type) const
+{
+    // a shape without a file is counted as F16 when nothing else is asked for
+    const EstimateRequest &request = m_result->request;
+    return type == request.weightType ||
+           (request.weightType == "stored" && request.shape->storedBytes() == 0 && type == "F16");
 }
 
 int FitTableModel::rowCount(const QModelIndex &parent) const
@@ -49,7 +77,7 @@ int FitTableModel::rowCount(const QModelIndex &parent) const
 
 int FitTableModel::columnCount(const QModelIndex &parent) const
 {
-    return parent.isValid() ? 0 : 1 + (m_result ? static_cast<int>(m_result->fits.contexts.size()) : 0);
+    return parent.isValid() || !m_result ? 0 : static_cast<int>(m_result->fits.contexts.size());
 }
 
 QVariant FitTableModel::data(const QModelIndex &index, int role) const
@@ -57,39 +85,29 @@ QVariant FitTableModel::data(const QModelIndex &index, int role) const
     if (!index.isValid())
         return {};
     const FitTable &table = m_result->fits;
-    const EstimateRequest &request = m_result->request;
     const std::string &type = table.weightTypes[static_cast<std::size_t>(index.row())];
-    const QString title = weightTypeTitle(type, request.shape.get());
-    if (role == WeightTypeRole)
-        return QString::fromStdString(type);
-    if (role == Qt::TextAlignmentRole)
-        return QVariant::fromValue(
-            Qt::Alignment((index.column() == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
-    // a shape without a file is counted as F16 when nothing else is asked for
-    const bool isCurrentType =
-        type == request.weightType ||
-        (request.weightType == "stored" && request.shape->storedBytes() == 0 && type == "F16");
-    if (index.column() == 0) {
-        if (role == Qt::DisplayRole)
-            return title;
-        return role == CurrentRole ? QVariant(isCurrentType) : QVariant();
-    }
-    const auto column = static_cast<std::size_t>(index.column() - 1);
+    const auto column = static_cast<std::size_t>(index.column());
     const std::uint64_t context = table.contexts[column];
     const FitCell &cell = table.cells[static_cast<std::size_t>(index.row())][column];
     switch (role) {
     case Qt::DisplayRole:
-        return formatBytes(cell.bytes);
+        return m_inGibibytes ? formatSignificant(static_cast<double>(cell.bytes) / gibibyte, 3)
+                             : formatMebibytes(cell.bytes);
     case Qt::ToolTipRole:
     case Qt::AccessibleTextRole:
         return (cell.fits ? tr("%1, %2 tokens: %3, fits") : tr("%1, %2 tokens: %3, does not fit"))
-            .arg(title, formatCount(context), formatBytes(cell.bytes));
+            .arg(weightTypeTitle(type, m_result->request.shape.get()), formatCount(context),
+                 formatBytes(cell.bytes));
+    case Qt::TextAlignmentRole:
+        return QVariant::fromValue(Qt::Alignment(Qt::AlignRight | Qt::AlignVCenter));
     case FitsRole:
         return cell.fits;
     case CurrentRole:
-        return isCurrentType && context == request.contextTokens;
+        return isCurrentType(type) && context == m_result->request.contextTokens;
     case ContextRole:
         return qulonglong(context);
+    case WeightTypeRole:
+        return QString::fromStdString(type);
     default:
         return {};
     }
@@ -97,16 +115,19 @@ QVariant FitTableModel::data(const QModelIndex &index, int role) const
 
 QVariant FitTableModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    if (orientation != Qt::Horizontal || section < 0 || section >= columnCount())
+    const bool isContext = orientation == Qt::Horizontal;
+    if (section < 0 || section >= (isContext ? columnCount() : rowCount()))
         return {};
     if (role == Qt::TextAlignmentRole)
         return QVariant::fromValue(
-            Qt::Alignment((section == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
+            Qt::Alignment((isContext ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter));
     if (role != Qt::DisplayRole)
         return {};
-    if (section == 0)
-        return tr("weights");
-    return formatCount(m_result->fits.contexts[static_cast<std::size_t>(section - 1)]);
+    const FitTable &table = m_result->fits;
+    if (isContext)
+        return formatCount(table.contexts[static_cast<std::size_t>(section)]);
+    return weightTypeTitle(table.weightTypes[static_cast<std::size_t>(section)],
+                           m_result->request.shape.get());
 }
 
 } // namespace tokenloupe

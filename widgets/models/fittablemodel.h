@@ -7,17 +7,17 @@
 
 namespace tokenloupe {
 
-/// Weight types (rows) by contexts (columns): what each takes and whether it fits. The first column names the
-/// type.
+/// Weight types (rows) by contexts (columns): what each takes, in one unit for the whole table, and whether
+/// it fits.
 class FitTableModel : public QAbstractTableModel
 {
     Q_OBJECT
 
 public:
     enum Role {
-        FitsRole = Qt::UserRole, ///< bool; invalid in the first column
-        CurrentRole,             ///< bool: the cell (or row) of the present inputs
-        ContextRole,             ///< qulonglong; invalid in the first column
+        FitsRole = Qt::UserRole, ///< bool
+        CurrentRole,             ///< bool: the cell of the present inputs
+        ContextRole,             ///< qulonglong
         WeightTypeRole,          ///< QString, as the engine names it
     };
 
@@ -25,6 +25,7 @@ public:
 
     void setResult(EstimatorResultPtr result);
     QModelIndex currentCell() const; ///< of the present inputs; invalid: not in the table
+    QString unit() const;            ///< of the cells: "GiB", "MiB"
 
     int rowCount(const QModelIndex &parent = {}) const override;
     int columnCount(const QModelIndex &parent = {}) const override;
@@ -32,7 +33,10 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
+    bool isCurrentType(const std::string &type) const;
+
     EstimatorResultPtr m_result;
+    bool m_inGibibytes = true;
 };
 
 /// A weight type for people: what the engine calls "stored" is put in words.

@@ -37,6 +37,13 @@ void CapacityPlot::applyColors()
     rebuildAnnotations();
 }
 
+void CapacityPlot::setYUnit(const QString &unit)
+{
+    m_yUnit = unit;
+    annotations()->yUnit = unit;
+    replotLater();
+}
+
 void CapacityPlot::setCurve(std::vector<QPointF> points)
 {
     m_points = std::move(points);

@@ -19,6 +19,7 @@ public:
     CapacityPlot(const QString &accessibleName, const QString &xUnit, const QString &yUnit,
                  QWidget *parent = nullptr);
 
+    void setYUnit(const QString &unit); ///< before values in it are set
     /// Rising x; y in the plot's unit.
     void setCurve(std::vector<QPointF> points);
     void setCapacity(double y, const QString &label);            ///< ≤ 0: none
