@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/bandwidthprobe.h"
 #include "app/cli/benchparts.h"
 #include "app/cli/table.h"
+#include "engine/estimate/machineprobe.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -26,6 +26,7 @@ void addRender(CommandSet &set);
 void addRun(CommandSet &set);
 void addSample(CommandSet &set);
 void addScore(CommandSet &set);
+void addEstimate(CommandSet &set);
 void addBench(CommandSet &set);
 
 /// A subcommand with what all of them have: --json, --version, its own options as a value that lives as long

@@ -38,7 +38,16 @@ std::vector<std::string> tiedArguments(int argc, char *argv[])
                                                   "--messages",
                                                   "--template",
                                                   "--predict",
-                                                  "--depth"};
+                                                  "--depth",
+                                                  "--batch",
+                                                  "--micro-batch",
+                                                  "--block-tokens",
+                                                  "--beams",
+                                                  "--vram",
+                                                  "--host-memory",
+                                                  "--gpu",
+                                                  "--shape",
+                                                  "--weights"};
     std::vector<std::string> arguments;
     for (int i = 1; i < argc; ++i) {
         std::string argument = argv[i];
@@ -74,6 +83,7 @@ ExitStatus runProgram(int argc, char *argv[])
     addRun(commands);
     addSample(commands);
     addScore(commands);
+    addEstimate(commands);
     addBench(commands);
 
     std::vector<std::string> arguments = tiedArguments(argc, argv);

@@ -51,6 +51,12 @@ const json *ShapeFields::find(FieldNames names) const
     return nullptr;
 }
 
+bool ShapeFields::isNull(std::string_view name) const
+{
+    const auto found = m_object.find(name);
+    return found != m_object.end() && found->is_null();
+}
+
 void ShapeFields::fail(ErrorCode code, std::string_view field, const std::string &message)
 {
     if (ok())

@@ -23,6 +23,7 @@ public:
     ShapeFields(const nlohmann::json &object, std::string shapeName, std::string path = {});
 
     bool has(FieldNames names) const { return find(names) != nullptr; }
+    bool isNull(std::string_view name) const; ///< stated as null, not left out
     /// Between `lowest` and `highest`. Missing: `fallback`, or an error where there is none.
     std::uint64_t number(FieldNames names, std::uint64_t lowest, std::uint64_t highest,
                          std::optional<std::uint64_t> fallback = {});

@@ -38,6 +38,20 @@ std::string withoutPythonNumbers(std::string_view text)
     return out;
 }
 
+/// Models of several parts (text and pictures) keep the text model's fields one level down.
+json withTextPart(const json &object)
+{
+    json whole = object;
+    for (const char *name : {"text_config", "language_config", "llm_config"}) {
+        const auto part = object.find(name);
+        if (part == object.end() || !part->is_object())
+            continue;
+        whole.update(*part);
+        whole.erase(name);
+    }
+    return whole;
+}
+
 /// Refuses nesting that no config has, before a parser builds it.
 bool isDeeplyNested(std::string_view text)
 {
@@ -72,13 +86,15 @@ Result<ModelShape> shapeOfJson(std::string_view text, std::string_view name)
         return makeError(ErrorCode::InvalidArgument, operation,
                          std::string("expected a JSON object, found ") + object.type_name());
 
-    ShapeFields fields(object, sanitizedUtf8(name));
-    const bool isPlain = fields.has({"layers"}) || fields.has({"hidden"});
-    if (!isPlain)
+    const json whole = withTextPart(object);
+    ShapeFields fields(whole, sanitizedUtf8(name));
+    const bool isConfig = fields.has({"model_type", "architectures"});
+    const bool isPlain = fields.has({"layers", "hidden"});
+    if (!isConfig && !isPlain)
         return makeError(ErrorCode::InvalidArgument, operation,
                          "field \"model_type\": expected a config.json, or a shape with \"layers\", "
                          "\"hidden\" and so on; found neither");
-    const ShapeSpec spec = specOfPlainShape(fields);
+    const ShapeSpec spec = isConfig ? specOfConfig(fields) : specOfPlainShape(fields);
     if (!fields.ok())
         return tl::unexpected(fields.status().error());
     return buildShape(spec);

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/bandwidthprobe.h"
+#include "engine/estimate/machineprobe.h"
+
+#include "engine/cache/hostmemory.h"
+#include "engine/compute/backend.h"
+#include "engine/estimate/gpucatalogue.h"
+#include "kernels/cpu/cpukernels.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace tokenloupe::cli {
+namespace tokenloupe {
 
 namespace {
 
@@ -91,4 +96,62 @@ Result<double> readBandwidth(int threads)
     return sink == 0 ? 0.0 : best;
 }
 
-} // namespace tokenloupe::cli
+double matrixRate(int threads)
+{
+    // A matrix of 256 KiB and its activations stay in a core's cache, as the parts do that a thread works on.
+    constexpr std::int64_t rows = 128;
+    constexpr std::int64_t columns = 512;
+    constexpr std::int64_t tokens = 64;
+    constexpr int repetitions = 24;
+    using Clock = std::chrono::steady_clock;
+    const auto count = static_cast<std::size_t>(std::max(threads, 1));
+    std::array<Clock::time_point, passes + 1> marks{};
+    std::size_t mark = 0;
+    std::barrier gate(static_cast<std::ptrdiff_t>(count), [&]() noexcept { marks[mark++] = Clock::now(); });
+    {
+        std::vector<std::jthread> workers;
+        for (std::size_t thread = 0; thread < count; ++thread) {
+            workers.emplace_back([&] {
+                const std::vector<float> weights(rows * columns, 0.25F);
+                const std::vector<float> input(tokens * columns, 0.5F);
+                std::vector<float> output(tokens * rows);
+                const WeightMatrix matrix{TensorType::F32, rows, columns,
+                                          reinterpret_cast<const std::byte *>(weights.data())};
+                for (int pass = 0; pass < passes; ++pass) {
+                    gate.arrive_and_wait();
+                    for (int i = 0; i < repetitions; ++i)
+                        cpuKernels().matmul(matrix, input.data(), columns, tokens, output.data(), rows, 0,
+                                            rows);
+                }
+                gate.arrive_and_wait();
+            });
+        }
+    }
+    constexpr double operations = 2.0 * rows * columns * tokens * repetitions;
+    double best = 0.0;
+    for (int pass = 0; pass < passes; ++pass) {
+        const double seconds =
+            std::chrono::duration<double>(marks[std::size_t(pass) + 1] - marks[std::size_t(pass)]).count();
+        if (seconds > 0.0)
+            best = std::max(best, operations * static_cast<double>(count) / seconds);
+    }
+    return best;
+}
+
+Gpu thisMachine()
+{
+    static const Gpu machine = [] {
+        Gpu gpu;
+        gpu.name = "this machine";
+        gpu.maker = cpuKernels().name;
+        gpu.kind = "this machine";
+        gpu.memoryBytes = hostMemoryBytes();
+        gpu.bandwidth = readBandwidth(usableCores()).value_or(0.0);
+        gpu.halfFlops = matrixRate(usableCores());
+        gpu.isShared = true;
+        return gpu;
+    }();
+    return machine;
+}
+
+} // namespace tokenloupe

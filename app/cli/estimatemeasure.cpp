@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/estimatemeasure.h"
+
+#include "app/cli/benchparts.h"
+#include "app/cli/progressmeter.h"
+#include "engine/memory/mappedpages.h"
+#include "engine/session/session.h"
+
+#include <algorithm>
+#include <span>
+#include <unistd.h>
+
+namespace tokenloupe::cli {
+
+namespace {
+
+/// All memory of the cache's pool: blocks lie one after the other, the first layer's keys first.
+std::span<std::byte> poolMemory(const KvCache &cache)
+{
+    const BlockPool &pool = cache.pool();
+    const std::uint64_t bytes = pool.shape().bytesPerToken() * pool.shape().blockTokens * pool.capacity();
+    return {pool.keys(BlockId(0), LayerIndex(0), 0), static_cast<std::size_t>(bytes)};
+}
+
+/// The cache is empty, so what is written does not matter.
+void touchPages(std::span<std::byte> memory)
+{
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    for (std::size_t at = 0; at < memory.size(); at += page) {
+        volatile std::byte *byte = &memory[at];
+        *byte = std::byte(0);
+    }
+}
+
+/// From the first tensor's first byte to the last one's last: what the plan calls weights.
+std::uint64_t weightPages(const GgufFile &file)
+{
+    std::uint64_t sum = 0;
+    for (const GgufTensor &tensor : file.tensors())
+        sum += residentBytes(tensor.data.data(), tensor.bytes).value_or(0);
+    return sum;
+}
+
+std::uint64_t difference(std::uint64_t now, std::uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+} // namespace
+
+Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &options,
+                                       const EstimateRequest &request)
+{
+    const MappedMemory before = mappedMemory();
+    if (before.anonymous + before.files == 0)
+        return makeError(ErrorCode::Unsupported, "--measure", "this system does not tell what is resident");
+    auto model = [&] {
+        ProgressMeter meter("loading");
+        return loadModel(options.model, meter.progress(), set.interrupt.token());
+    }();
+    if (!model)
+        return tl::unexpected(model.error());
+    const MappedMemory loaded = mappedMemory();
+
+    SessionSettings settings;
+    if (request.contextTokens > UINT32_MAX)
+        return makeError(ErrorCode::InvalidArgument, "context",
+                         std::to_string(request.contextTokens) + " tokens are too many to run");
+    settings.contextTokens = static_cast<std::uint32_t>(request.contextTokens);
+    if (request.microBatch > 0)
+        settings.batchTokens = static_cast<std::uint32_t>(request.microBatch);
+    settings.threads = static_cast<int>(request.threads);
+    settings.keyType = request.keyType;
+    settings.valueType = request.valueType;
+    settings.logitBudgetBytes = request.traceBytes;
+    auto session = Session::create(*model, settings, nullptr, set.interrupt.token());
+    if (!session)
+        return tl::unexpected(session.error());
+    const std::span<std::byte> pool = poolMemory((*session)->cache());
+    touchPages(pool);
+    // A whole batch, so that every buffer is used in full; one token is left for the step.
+    const std::uint32_t prompt = std::max<std::uint32_t>(
+        1, std::min((*session)->settings().batchTokens, (*session)->settings().contextTokens - 1));
+    const auto prefilled = (*session)->prefill(benchTokens(prompt, (*model)->config().vocabulary), 0, nullptr,
+                                               set.interrupt.token());
+    if (!prefilled)
+        return tl::unexpected(prefilled.error());
+    StepRequest step;
+    step.settings = greedySettings();
+    step.stop = set.interrupt.token();
+    if (const auto done = (*session)->step(step); !done)
+        return tl::unexpected(done.error());
+
+    const MappedMemory after = mappedMemory();
+    const GgufFile &file = (*model)->model->file();
+    const std::uint64_t weights = weightPages(file);
+    const std::uint64_t cache = residentBytes(pool.data(), pool.size()).value_or(0);
+    if (weights == 0 && cache == 0)
+        return makeError(ErrorCode::Unsupported, "--measure",
+                         "this system does not tell which pages are resident");
+    const std::uint64_t header = file.dataOffset();
+    MeasuredMemory measured;
+    measured.total = after.anonymous + after.files;
+    const std::uint64_t vocabulary = difference(loaded.anonymous, before.anonymous) + header;
+    const std::uint64_t buffers = difference(after.anonymous, loaded.anonymous + cache);
+    const std::uint64_t known = weights + cache + vocabulary + buffers;
+    measured.parts = {{"weights", weights},
+                      {"kv_cache", cache},
+                      {"vocabulary", vocabulary},
+                      {"buffers", buffers},
+                      {"program", difference(measured.total, known)}};
+    return measured;
+}
+
+} // namespace tokenloupe::cli
