@@ -37,7 +37,8 @@ ElidedLabel *addHeading(QVBoxLayout *layout, const QString &title)
     return note;
 }
 
-void show(CapacityPlot &plot, const EstimateCurve &curve, std::uint64_t capacity, const QString &crossing)
+void showCurve(CapacityPlot &plot, const EstimateCurve &curve, std::uint64_t capacity,
+               const QString &crossing)
 {
     double largest = static_cast<double>(capacity);
     for (const QPointF &point : curve.points)
@@ -79,10 +80,10 @@ CurvesView::CurvesView(QWidget *parent)
 void CurvesView::setResult(const EstimatorResultPtr &result)
 {
     const Estimate &estimate = *result->estimate;
-    show(*m_context, result->byContext, estimate.capacityBytes,
-         tr("%1 tokens").arg(formatCount(estimate.maxContext)));
-    show(*m_batch, result->byBatch, estimate.capacityBytes,
-         counted(estimate.maxBatch, tr("sequence"), tr("sequences")));
+    showCurve(*m_context, result->byContext, estimate.capacityBytes,
+              tr("%1 tokens").arg(formatCount(estimate.maxContext)));
+    showCurve(*m_batch, result->byBatch, estimate.capacityBytes,
+              counted(estimate.maxBatch, tr("sequence"), tr("sequences")));
     m_contextNote->setText(
         estimate.maxContext > 0
             ? tr("fits up to %1").arg(counted(estimate.maxContext, tr("token"), tr("tokens")))

@@ -105,13 +105,13 @@ GpuPicker::GpuPicker(EstimatorModel &model, QWidget *parent)
 void GpuPicker::fillCatalogue()
 {
     QStringList texts{tr("This machine (CPU)")};
-    QVariantList data{thisMachineEntry()};
+    QVariantList entries{thisMachineEntry()};
     for (const Gpu &gpu : m_model.catalogue().gpus()) {
         const QString name = QString::fromStdString(gpu.name);
         texts << QString(name + QStringLiteral(" · ") + formatBytes(gpu.memoryBytes));
-        data << name;
+        entries << name;
     }
-    m_add->setEntries(texts, data);
+    m_add->setEntries(texts, entries);
     refresh();
 }
 
