@@ -37,20 +37,20 @@ void SearchCombo::setPlaceholder(const QString &text)
     lineEdit()->setPlaceholderText(text);
 }
 
-void SearchCombo::setEntries(const QStringList &texts, const QVariantList &data)
+void SearchCombo::setEntries(const QStringList &texts, const QVariantList &keys)
 {
     const QSignalBlocker blocker(this);
     const QVariant shown = currentData();
     clear();
     for (qsizetype i = 0; i < texts.size(); ++i)
-        addItem(texts[i], data[i]);
+        addItem(texts[i], keys[i]);
     showEntry(shown);
 }
 
-void SearchCombo::showEntry(const QVariant &data)
+void SearchCombo::showEntry(const QVariant &key)
 {
     const QSignalBlocker blocker(this);
-    setCurrentIndex(data.isValid() ? findData(data) : -1);
+    setCurrentIndex(key.isValid() ? findData(key) : -1);
     restoreText();
 }
 

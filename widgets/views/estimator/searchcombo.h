@@ -16,13 +16,13 @@ public:
 
     /// Text that invites to type, while nothing is chosen.
     void setPlaceholder(const QString &text);
-    /// Replaces the entries; `data` goes with the texts. Nothing is announced.
-    void setEntries(const QStringList &texts, const QVariantList &data);
-    /// Shows the entry with `data` without announcing it; none: nothing is chosen.
-    void showEntry(const QVariant &data);
+    /// Replaces the entries; `keys` go with the texts. Nothing is announced.
+    void setEntries(const QStringList &texts, const QVariantList &keys);
+    /// Shows the entry with `key` without announcing it; none: nothing is chosen.
+    void showEntry(const QVariant &key);
 
 Q_SIGNALS:
-    void chosen(const QVariant &data);        ///< by the user
+    void chosen(const QVariant &key);        ///< by the user
     void unknownEntered(const QString &text); ///< Return on a text that nothing in the list contains
 
 protected:
