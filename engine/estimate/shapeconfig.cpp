@@ -106,7 +106,8 @@ std::uint64_t ConfigReader::feedForward()
         usual = 4 * m_spec.embedding;
     if (isFamily("mpt") || isFamily("bloom"))
         return *usual; // whatever ratio the config may state
-    return m_fields.number({"intermediate_size", "n_inner", "ffn_hidden_size"}, 1, 4 * maxShapeWidth, usual);
+    return m_fields.number({"intermediate_size", "n_inner", "ffn_hidden_size", "block_ff_dim"}, 1,
+                           4 * maxShapeWidth, usual);
 }
 
 std::shared_ptr<const LatentSpec> ConfigReader::latent()
@@ -232,6 +233,7 @@ ShapeSpec ConfigReader::read()
     readSizes();
     LayerSpec layer;
     layer.norms = m_family.norms;
+    layer.normsAfter = m_spec.architecture == "olmo2";
     const bool hasAttention = m_family.hybrid != HybridKind::Mamba && m_family.hybrid != HybridKind::Mamba2;
     if (hasAttention) {
         readHeads();

@@ -50,7 +50,8 @@ bool contains(std::string_view text, std::string_view part)
     return text.find(part) != std::string_view::npos;
 }
 
-/// The windows of all layers: {size, layers} with a 0 or 1 for each layer, or a size for all.
+/// The windows of all layers: {size, layers} with a 0 or 1 for each layer, {size, every}: all but every n-th,
+/// or a size for all.
 std::vector<std::uint64_t> windowsOf(ShapeFields &fields, std::uint64_t layers)
 {
     const json *value = fields.find({"sliding_window"});
@@ -60,6 +61,9 @@ std::vector<std::uint64_t> windowsOf(ShapeFields &fields, std::uint64_t layers)
     ShapeFields part(*value, fields.shapeName(), fields.path() + "sliding_window.");
     const std::uint64_t size = part.number({"size"}, 1, maxShapeRows);
     std::vector<std::uint64_t> windows = part.perLayer({"layers", "layers_1_is_sliding"}, 0, 1, layers, 1);
+    const std::uint64_t every = part.number({"every"}, 0, maxShapeLayers, std::uint64_t{0});
+    for (std::uint64_t layer = 0; every > 0 && layer < layers; ++layer)
+        windows[layer] = (layer + 1) % every != 0;
     for (std::uint64_t &window : windows)
         window *= size;
     fields.take(part);
@@ -190,6 +194,7 @@ ShapeSpec specOfPlainShape(ShapeFields &fields)
     LayerSpec layer;
     layer.attention = attentionOf(fields, family, spec);
     layer.norms = family.normsByHeads && layer.attention.kvHeads == 1 ? 1 : family.norms;
+    layer.normsAfter = spec.architecture == "olmo2";
     layer.feedForward.size = spec.feedForward;
     layer.feedForward.kind = contains(mlp, "plain") ? MlpKind::Plain
                              : family.gatedFused    ? MlpKind::GatedFused

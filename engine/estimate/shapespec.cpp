@@ -85,7 +85,8 @@ void ShapeWriter::writeEnds()
 void ShapeWriter::writeNorms(const LayerSpec &layer)
 {
     static constexpr const char *roles[] = {"attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm"};
-    for (std::uint32_t i = 0; i < std::min<std::uint32_t>(layer.norms, 4); ++i)
+    const std::uint32_t first = layer.normsAfter ? 2 : 0;
+    for (std::uint32_t i = first; i < std::min<std::uint32_t>(first + layer.norms, 4); ++i)
         norm(roles[i], m_spec.embedding);
 }
 

@@ -97,6 +97,7 @@ struct LayerSpec
     FeedForwardSpec feedForward;
     ExpertsSpec experts;
     std::uint32_t norms = 2; ///< vectors of the model's width
+    bool normsAfter = false; ///< two norms, both behind what they belong to
 };
 
 struct ShapeSpec

@@ -241,9 +241,6 @@ std::string_view MixRule::downType() const
         return wantsMoreBits() ? "Q6_K" : m_row.base;
     case Mix::Q4_K_S:
         return !isFalcon() && isFirstEighth() ? "Q5_K" : m_row.base;
-    case Mix::IQ4_NL:
-    case Mix::IQ4_XS:
-        return isFirstEighth() ? "Q5_K" : m_row.base;
     default:
         return m_row.base;
     }
