@@ -61,6 +61,18 @@ private Q_SLOTS:
                 table.weightTypes.end());
     }
 
+    void whatNothingIsStoredOfIsCountedAsF16()
+    {
+        EstimateRequest request = test::eightBillionRequest();
+        request.weightType = "F16";
+        const EstimatorResultPtr plain = computeEstimate(request);
+        request.weightType = "stored";
+        const EstimatorResultPtr stored = computeEstimate(request);
+        QVERIFY2(stored->estimate, qPrintable(stored->error));
+        QCOMPARE(stored->estimate->totalBytes, plain->estimate->totalBytes);
+        QCOMPARE(stored->request.weightType, std::string("F16"));
+    }
+
     void withoutAShapeThereIsNeitherAnswerNorError()
     {
         EstimateRequest request = test::eightBillionRequest();

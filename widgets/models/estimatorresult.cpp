@@ -83,6 +83,11 @@ EstimatorResultPtr computeEstimate(EstimateRequest request)
     auto result = std::make_shared<EstimatorResult>();
     if (request.target == EstimateTarget::ThisProgram)
         request.devices = {thisMachine()};
+    // nothing is stored of a shape that no file came with: counted as its publisher has it
+    if (request.shape && request.shape->storedBytes() == 0 && request.weightType == "stored")
+        request.weightType = "F16";
+    if (request.draft && request.draft->storedBytes() == 0 && request.draftWeightType == "stored")
+        request.draftWeightType = "F16";
     result->request = request;
     if (!request.shape)
         return result;

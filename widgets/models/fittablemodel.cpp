@@ -19,10 +19,13 @@ QString weightTypeTitle(const std::string &type, const ModelShape *shape)
 {
     if (type != "stored")
         return QString::fromStdString(type);
-    const QString stored = shape ? QString::fromStdString(shape->storedType) : QString();
-    return stored.isEmpty()
-               ? QCoreApplication::translate("tokenloupe::FitTableModel", "as stored")
-               : QCoreApplication::translate("tokenloupe::FitTableModel", "as stored (%1)").arg(stored);
+    const auto tr = [](const char *text) {
+        return QCoreApplication::translate("tokenloupe::FitTableModel", text);
+    };
+    if (!shape)
+        return tr("as stored");
+    return shape->storedBytes() > 0 ? tr("as stored (%1)").arg(QString::fromStdString(shape->storedType))
+                                    : tr("F16 (no file)");
 }
 
 void FitTableModel::setResult(EstimatorResultPtr result)
@@ -62,14 +65,6 @@ QModelIndex FitTableModel::currentCell() const
     return {};
 }
 
-bool FitTableModel::isCurrentType(const std::string &type) const
-{
-    // a shape without a file is counted as F16 when nothing else is asked for
-    const EstimateRequest &request = m_result->request;
-    return type == request.weightType ||
-           (request.weightType == "stored" && request.shape->storedBytes() == 0 && type == "F16");
-}
-
 int FitTableModel::rowCount(const QModelIndex &parent) const
 {
     return parent.isValid() || !m_result ? 0 : static_cast<int>(m_result->fits.cells.size());
@@ -103,7 +98,7 @@ QVariant FitTableModel::data(const QModelIndex &index, int role) const
     case FitsRole:
         return cell.fits;
     case CurrentRole:
-        return isCurrentType(type) && context == m_result->request.contextTokens;
+        return type == m_result->request.weightType && context == m_result->request.contextTokens;
     case ContextRole:
         return qulonglong(context);
     case WeightTypeRole:

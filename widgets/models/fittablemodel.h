@@ -33,8 +33,6 @@ public:
     QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
 
 private:
-    bool isCurrentType(const std::string &type) const;
-
     EstimatorResultPtr m_result;
     bool m_inGibibytes = true;
 };

@@ -229,7 +229,8 @@ private Q_SLOTS:
         QVERIFY(settle(panel));
         const auto *message = panel.findChild<MessageBar *>();
         QVERIFY(message->isVisible());
-        QVERIFY(message->message().what.contains(QStringLiteral("broken.json")));
+        QVERIFY2(message->message().what.contains(QStringLiteral("broken.json")),
+                 qPrintable(message->message().what));
         QVERIFY(!message->message().why.isEmpty());
         QVERIFY(!message->message().advice.isEmpty());
         QCOMPARE(sentence(panel), before);
@@ -276,6 +277,7 @@ private Q_SLOTS:
         QVERIFY(settle(panel));
         QCOMPARE(panel.model().inputs().model.origin, ShapeOrigin::BuiltIn);
         QCOMPARE(panel.model().shape()->layers, 32U);
+        enter(named<SearchCombo>(panel, "Add a card"), "RTX 4090");
         enter(named<SearchCombo>(panel, "Draft model"), "Llama-3.2-1B");
         QVERIFY(settle(panel));
         QVERIFY(panel.model().result()->request.draft);
@@ -393,6 +395,63 @@ private Q_SLOTS:
                                         .arg(area->viewport()->width())));
         for (CapacityPlot *plot : panel.findChildren<CapacityPlot *>())
             QVERIFY(plot->width() <= panel.width());
+    }
+
+    /// With TOKENLOUPE_GRABS=folder: pictures to look at.
+    void picturesForPeople()
+    {
+        const QString folder = qEnvironmentVariable("TOKENLOUPE_GRABS");
+        if (folder.isEmpty())
+            QSKIP("TOKENLOUPE_GRABS does not name a folder");
+        struct Scene
+        {
+            const char *name;
+            const char *model;
+            const char *weights;
+            QStringList cards;
+            int context;
+        };
+        const std::vector<Scene> scenes{
+            {"fits", "Llama-3.1-8B", "Q4_K_M", {QStringLiteral("RTX 4090")}, 8192},
+            {"toolarge", "Llama-3.1-70B", "Q4_K_M", {QStringLiteral("RTX 4090")}, 32768},
+            {"several",
+             "Llama-3.1-70B",
+             "Q4_K_M",
+             {QStringLiteral("RTX 4090"), QStringLiteral("RTX 3090")},
+             16384},
+        };
+        for (const ThemeMode mode : {ThemeMode::Light, ThemeMode::Dark}) {
+            Theme::instance().setMode(mode);
+            for (const QSize size : {QSize(420, 800), QSize(640, 560), QSize(900, 700)}) {
+                for (const Scene &scene : scenes) {
+                    QSettings().clear();
+                    test::ViewFixture fixture;
+                    EstimatorPanel panel(fixture.context);
+                    panel.resize(size);
+                    panel.show();
+                    enter(named<SearchCombo>(panel, "Model"), scene.model);
+                    enter(named<SearchCombo>(panel, "Weight type"), scene.weights);
+                    for (const QString &card : scene.cards)
+                        enter(named<SearchCombo>(panel, "Add a card"), qPrintable(card));
+                    named<QSpinBox>(panel, "Context in tokens")->setValue(scene.context);
+                    QVERIFY(settle(panel));
+                    auto *tabs = panel.findChild<SegmentTabs *>();
+                    for (int tab = 0; tab < tabs->count(); ++tab) {
+                        tabs->setCurrentIndex(tab);
+                        for (CapacityPlot *plot : panel.findChildren<CapacityPlot *>())
+                            plot->replotNow();
+                        QCoreApplication::processEvents();
+                        panel.grab().save(QStringLiteral("%1/%2-%3-%4-%5.png")
+                                              .arg(folder, QLatin1String(scene.name),
+                                                   QString::number(size.width()),
+                                                   mode == ThemeMode::Light ? QStringLiteral("light")
+                                                                            : QStringLiteral("dark"),
+                                                   QString::number(tab)));
+                    }
+                }
+            }
+        }
+        Theme::instance().setMode(ThemeMode::Light);
     }
 
     void itCanBeWalkedByKeyboard()
