@@ -139,7 +139,7 @@ void EstimatorModel::addDevice(const QString &name)
     const Result<Gpu> gpu = m_catalogue.find(name.toStdString());
     if (!gpu) {
         Q_EMIT failed(tr("There is no card “%1” in the catalogue").arg(name),
-                      QString::fromStdString(gpu.error().message),
+                      QString::fromStdString(gpu.error().text()),
                       tr("Pick one from the list, or make one of your own with Edit."));
         return;
     }

@@ -74,7 +74,10 @@ QVariant TextbookModel::data(const QModelIndex &index, int role) const
         default:
             return {};
         }
-    case Qt::ToolTipRole:
+    case Qt::ToolTipRole: // the name too: narrow columns cut it
+        return QString(QString::fromStdString(formula.name) + QLatin1Char('\n') +
+                       QString::fromStdString(formula.formula) + QLatin1Char('\n') +
+                       QString::fromStdString(formula.reason));
     case HowRole:
         return QString(QString::fromStdString(formula.formula) + QLatin1Char('\n') +
                        QString::fromStdString(formula.reason));

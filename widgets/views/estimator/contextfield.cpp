@@ -33,12 +33,13 @@ ContextField::ContextField(QWidget *parent)
     layout->setSpacing(theme.scaled(2));
     m_spin = new QSpinBox(this);
     m_spin->setRange(1, mostContextTokens);
-    m_spin->setGroupSeparatorShown(false);
+    m_spin->setMinimumWidth(theme.scaled(80));
     m_spin->setStepType(QAbstractSpinBox::AdaptiveDecimalStepType);
     m_spin->setAccessibleName(tr("Context in tokens"));
     m_slider = new QSlider(Qt::Horizontal, this);
     m_slider->setRange(leastPower, usualPower);
     m_slider->setPageStep(1);
+    m_slider->setMinimumWidth(theme.scaled(48));
     m_slider->setAccessibleName(tr("Context, powers of two"));
     m_slider->setToolTip(tr("Powers of two, to four times what the model was trained for"));
     m_note = new QLabel(this);

@@ -70,6 +70,7 @@ QComboBox *makeCombo(const QString &name)
     combo->setToolTip(name);
     combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     combo->setMinimumContentsLength(4);
+    combo->setMinimumWidth(Theme::instance().scaled(60));
     return combo;
 }
 
@@ -198,7 +199,7 @@ void EstimateForm::unknownShape(const QString &entered)
 {
     const auto found = builtInShape(entered.toStdString());
     Q_EMIT failed(tr("There is no built-in model “%1”").arg(entered),
-                  found ? QString() : QString::fromStdString(found.error().message),
+                  found ? QString() : QString::fromStdString(found.error().text()),
                   tr("Pick one from the list, or open the header of a file."));
 }
 

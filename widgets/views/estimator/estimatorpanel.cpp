@@ -29,7 +29,7 @@ namespace tokenloupe {
 namespace {
 
 constexpr int leastWide = 580;   // from this width on inputs and results lie side by side
-constexpr int leastInputs = 252; // their width then, and in a panel with much room
+constexpr int leastInputs = 264; // their width then, and in a panel with much room
 constexpr int mostInputs = 300;
 constexpr int narrowPage = 380;
 
@@ -64,6 +64,7 @@ EstimatorPanel::EstimatorPanel(InspectorContext &context, QWidget *parent)
     m_message = new MessageBar(this);
     content()->addWidget(m_message);
     m_form = new EstimateForm(*m_model);
+    m_form->installEventFilter(this); // it grows while a card is edited
     m_inputs = makeScrollArea(m_form);
     m_verdict = new VerdictView;
     createResults();
@@ -201,6 +202,13 @@ void EstimatorPanel::resizeEvent(QResizeEvent *event)
 {
     LivePanel::resizeEvent(event);
     arrange();
+}
+
+bool EstimatorPanel::eventFilter(QObject *watched, QEvent *event)
+{
+    if (watched == m_form && event->type() == QEvent::LayoutRequest)
+        fitNarrowPage();
+    return LivePanel::eventFilter(watched, event);
 }
 
 void EstimatorPanel::arrange()

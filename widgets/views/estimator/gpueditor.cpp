@@ -18,13 +18,14 @@ namespace {
 
 constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
 
-QDoubleSpinBox *makeBox(const QString &name, const QString &unit, double most)
+QDoubleSpinBox *makeBox(const QString &name, double most)
 {
     auto *box = new QDoubleSpinBox;
     box->setRange(0.0, most);
     box->setDecimals(1);
-    box->setSuffix(QString(QChar(0x00A0) + unit));
     box->setAccessibleName(name);
+    box->setToolTip(name);
+    box->setMinimumWidth(Theme::instance().scaled(72));
     return box;
 }
 
@@ -40,20 +41,25 @@ GpuEditor::GpuEditor(QWidget *parent)
     form->setSpacing(theme.scaled(4));
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     m_name = new QLineEdit;
+    m_name->setMinimumWidth(theme.scaled(72));
     m_name->setAccessibleName(tr("Name of the card"));
-    m_memory = makeBox(tr("Memory of the card"), QStringLiteral("GiB"), 65536.0);
-    m_bandwidth = makeBox(tr("Memory bandwidth"), QStringLiteral("GB/s"), 1e6);
-    m_flops = makeBox(tr("Half-precision matrix rate"), QStringLiteral("TFLOP/s"), 1e6);
+    m_memory = makeBox(tr("Memory of the card in GiB"), 65536.0);
+    m_bandwidth = makeBox(tr("Memory bandwidth in GB/s"), 1e6);
+    m_flops = makeBox(tr("Half-precision matrix rate in TFLOP/s"), 1e6);
     m_flops->setToolTip(tr("Dense half-precision matrix products, multiply and add counted as two"));
     form->addRow(tr("Name"), m_name);
-    form->addRow(tr("Memory"), m_memory);
-    form->addRow(tr("Bandwidth"), m_bandwidth);
-    form->addRow(tr("16-bit rate"), m_flops);
-    auto *saveButton = new QPushButton(tr("Save card"));
+    form->addRow(QStringLiteral("GiB"), m_memory);
+    form->addRow(QStringLiteral("GB/s"), m_bandwidth);
+    form->addRow(QStringLiteral("TFLOP/s"), m_flops);
+    auto *saveButton = new QPushButton(tr("Save"));
     saveButton->setDefault(true);
+    saveButton->setAccessibleName(tr("Save as a card of your own"));
     auto *cancelButton = new QPushButton(tr("Cancel"));
     auto *buttons = new QHBoxLayout;
+    buttons->setSpacing(theme.scaled(4));
     buttons->addStretch(1);
+    for (QPushButton *button : {cancelButton, saveButton})
+        button->setMinimumWidth(theme.scaled(56));
     buttons->addWidget(cancelButton);
     buttons->addWidget(saveButton);
     form->addRow(buttons);

@@ -22,6 +22,7 @@ namespace tokenloupe {
 namespace {
 
 constexpr int mostRowsShown = 4;
+constexpr int leastForBandwidth = 240; // a narrower list shows names whole instead
 
 // Entry of the list that stands for this machine; no card has an empty name.
 QVariant thisMachineEntry()
@@ -46,6 +47,7 @@ GpuPicker::GpuPicker(EstimatorModel &model, QWidget *parent)
     , m_model(model)
 {
     const Theme &theme = Theme::instance();
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     auto *layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(theme.scaled(4));
@@ -66,6 +68,7 @@ GpuPicker::GpuPicker(EstimatorModel &model, QWidget *parent)
     m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_table->setMinimumWidth(theme.scaled(120));
     m_table->installEventFilter(this);
     layout->addWidget(m_table);
     m_editor = new GpuEditor(this);
@@ -122,7 +125,7 @@ void GpuPicker::refresh()
     const int current = m_table->currentIndex().row();
     m_gpus->setGpus(devices);
     // The field says what is chosen while that is one thing, and invites to add when it is several.
-    m_add->setPlaceholder(tr("Add a card…"));
+    m_add->setPlaceholder(tr("Add…"));
     m_add->showEntry(isThisMachine ? thisMachineEntry() : QVariant());
     const int rows = static_cast<int>(devices.size());
     m_table->setVisible(rows > 0);
@@ -135,6 +138,13 @@ void GpuPicker::refresh()
         m_table->resizeColumnToContents(GpuListModel::BandwidthColumn);
         m_table->setCurrentIndex(m_gpus->index(std::clamp(current, 0, rows - 1), 0));
     }
+}
+
+void GpuPicker::resizeEvent(QResizeEvent *event)
+{
+    QWidget::resizeEvent(event);
+    m_table->setColumnHidden(GpuListModel::BandwidthColumn,
+                             width() < Theme::instance().scaled(leastForBandwidth));
 }
 
 void GpuPicker::editCurrent()

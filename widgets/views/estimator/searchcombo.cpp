@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/estimator/searchcombo.h"
 
+#include "widgets/theme/theme.h"
+
 #include <QAbstractItemView>
 #include <QCompleter>
 #include <QFocusEvent>
@@ -17,6 +19,7 @@ SearchCombo::SearchCombo(const QString &accessibleName, QWidget *parent)
     setInsertPolicy(NoInsert);
     setSizeAdjustPolicy(AdjustToMinimumContentsLengthWithIcon);
     setMinimumContentsLength(6);
+    setMinimumWidth(Theme::instance().scaled(80));
     setMaxVisibleItems(16);
     lineEdit()->setAccessibleName(accessibleName);
     completer()->setCompletionMode(QCompleter::PopupCompletion);

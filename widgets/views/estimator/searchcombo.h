@@ -22,7 +22,7 @@ public:
     void showEntry(const QVariant &key);
 
 Q_SIGNALS:
-    void chosen(const QVariant &key);        ///< by the user
+    void chosen(const QVariant &key);         ///< by the user
     void unknownEntered(const QString &text); ///< Return on a text that nothing in the list contains
 
 protected:
