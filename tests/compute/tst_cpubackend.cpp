@@ -129,7 +129,7 @@ void TestCpuBackend::normalizes()
     const Floats gain = randomFloats(columns, 2);
     Floats input = randomFloats(rows * columns, 3);
     Floats out(input.size());
-    QVERIFY(cpu(3)->rmsNorm(view(input, rows), weightOf(gain, 1), 1e-3F, view(out, rows)));
+    QVERIFY(cpu(3)->norm(view(input, rows), rms(weightOf(gain, 1), 1e-3F), view(out, rows)));
     for (std::size_t row = 0; row < rows; ++row) {
         double squares = 0;
         for (std::size_t i = 0; i < columns; ++i)
@@ -139,7 +139,7 @@ void TestCpuBackend::normalizes()
             QVERIFY(near(out[row * columns + i], input[row * columns + i] * scale * gain[i]));
     }
     Floats inPlace = input;
-    QVERIFY(cpu(1)->rmsNorm(view(inPlace, rows), weightOf(gain, 1), 1e-3F, view(inPlace, rows)));
+    QVERIFY(cpu(1)->norm(view(inPlace, rows), rms(weightOf(gain, 1), 1e-3F), view(inPlace, rows)));
     QVERIFY(inPlace == out);
 }
 
@@ -290,10 +290,10 @@ void TestCpuBackend::readsVectorsOfOtherTypes()
     Floats input = randomFloats(10, 11);
     const auto backend = cpu(2);
     Floats expected(10);
-    QVERIFY(backend->rmsNorm(view(input, 2), weightOf(plain, 1), 1e-5F, view(expected, 2)));
+    QVERIFY(backend->norm(view(input, 2), rms(weightOf(plain, 1), 1e-5F), view(expected, 2)));
     for (const Weight &gain : {asHalf, asShifted}) {
         Floats out(10);
-        QVERIFY(backend->rmsNorm(view(input, 2), gain, 1e-5F, view(out, 2)));
+        QVERIFY(backend->norm(view(input, 2), rms(gain, 1e-5F), view(out, 2)));
         QVERIFY(out == expected);
     }
     const Floats matrix = randomFloats(5 * 5, 12);
@@ -318,8 +318,8 @@ void TestCpuBackend::refusesWrongShapes()
                !status.error().message.empty();
     };
     const Weight gain = weightOf(stored, 1);
-    QVERIFY(refused(backend->rmsNorm(view(values, 2), gain, 1e-5F, view(other, 2))));
-    QVERIFY(refused(backend->rmsNorm(view(values, 1), gain, 1e-5F, view(other, 2))));
+    QVERIFY(refused(backend->norm(view(values, 2), rms(gain, 1e-5F), view(other, 2))));
+    QVERIFY(refused(backend->norm(view(values, 1), rms(gain, 1e-5F), view(other, 2))));
     QVERIFY(refused(backend->add(view(values, 2), view(other, 3))));
     QVERIFY(refused(backend->siluMultiply(view(values, 2), view(other, 2), view(other, 4))));
 
