@@ -92,7 +92,8 @@ void readRotation(GgufConfigReader &reader, const GgufFile &file, ModelConfig &c
         reader.fail(ErrorCode::BadFile, factorKey, "expected a number above 0");
     if (config.ropeScaling == "none" && file.tensor("rope_freqs.weight"))
         config.ropeScaling = "llama3";
-    if (config.ropeScaling == "none" && file.tensor("rope_factors_long.weight"))
+    if (config.ropeScaling == "none" &&
+        (file.tensor("rope_factors_long.weight") || file.tensor("rope_factors_short.weight")))
         config.ropeScaling = "longrope";
 }
 
