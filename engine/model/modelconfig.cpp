@@ -143,8 +143,10 @@ void readAttention(GgufConfigReader &reader, ModelConfig &config)
 /// Which layers see only a window, and which turn nothing.
 void readLayerPattern(GgufConfigReader &reader, ModelConfig &config)
 {
-    const std::uint32_t window = reader.countOrNone("attention.sliding_window", maxU32);
     const ArchitectureSpec &spec = config.spec;
+    const std::uint32_t window = reader.has("attention.sliding_window")
+                                     ? reader.countOrNone("attention.sliding_window", maxU32)
+                                     : spec.window;
     if (window > 0) {
         config.slidingWindow = window;
         const std::vector<bool> local =
