@@ -18,6 +18,7 @@ namespace tokenloupe {
 class ChatPanel;
 class CommandPalette;
 class EngineSettingsDialog;
+class KvCachePanel;
 class MessageBar;
 struct Message;
 class Panel;
@@ -66,6 +67,7 @@ private:
 
     void chooseModel();
     void fillRecentMenu();
+    void refreshAttentionKinds();
     SessionSettings savedSession() const;
     void saveSession(const SessionSettings &session);
     void runPressed();
@@ -77,6 +79,7 @@ private:
     QSettings m_settings;
     Inspector m_inspector;
     InspectorContext m_context;
+    KvCachePanel *m_cache = nullptr;
     SessionSettings m_session; ///< for the next model that is opened
     EngineSettingsDialog *m_engineSettings = nullptr;
     QString m_openPath;    // of the model that is open
