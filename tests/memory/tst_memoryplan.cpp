@@ -45,6 +45,7 @@ class TestMemoryPlan : public QObject
 private slots:
     void countsEveryPart();
     void planIsWhatTheCacheTakes();
+    void vocabularyAndProgram();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
     void refusesAbsurdSizes_data();
@@ -77,25 +78,69 @@ void TestMemoryPlan::countsEveryPart()
     const Result<MemoryPlan> smaller = planMemory(smallConfig(), 123456, halves);
     QVERIFY(smaller);
     QCOMPARE(smaller->bytesOf(MemoryPart::KvCache), std::uint64_t(6 * (8 * 2 + 4 * 4) * 7 * 16));
-    QVERIFY(smaller->items[1].how.find("8 key numbers × 2 bytes") != std::string::npos);
-    QVERIFY(plan->items[1].how.find("8 key numbers × 4 bytes") != std::string::npos);
+    QVERIFY(smaller->items[1].how.find("8 key numbers as f16") != std::string::npos);
+    QVERIFY(plan->items[1].how.find("8 key numbers as f32") != std::string::npos);
 }
 
 void TestMemoryPlan::planIsWhatTheCacheTakes()
 {
-    const ModelConfig config = smallConfig();
-    KvShape shape;
-    shape.kvHeads = config.kvHeads;
-    shape.headSize = config.headSize;
-    shape.valueHeadSize = config.valueHeadSize;
-    for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U}) {
-        RunMemorySettings settings = smallSettings();
-        settings.contextTokens = context;
-        const Result<MemoryPlan> plan = planMemory(config, 0, settings);
-        const Result<KvCache> cache = KvCache::create(shape, context);
-        QVERIFY(plan && cache);
-        QCOMPARE(cache->pool().capacity() * cache->shape().blockBytes(), plan->bytesOf(MemoryPart::KvCache));
+    ModelConfig config = smallConfig();
+    config.windows = {0, 300, 0};
+    for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U, 2000U}) {
+        for (const std::uint32_t sequences : {1U, 3U}) {
+            RunMemorySettings settings = smallSettings();
+            settings.contextTokens = context;
+            settings.sequences = sequences;
+            settings.batchTokens = std::min(context, settings.batchTokens);
+            const Result<MemoryPlan> plan = planMemory(config, 0, settings);
+            KvCacheSettings room;
+            room.shape = kvShape(config, settings);
+            room.contextTokens = context;
+            room.sequences = sequences;
+            room.batchTokens = settings.batchTokens;
+            const Result<KvCache> cache = KvCache::create(room);
+            QVERIFY(plan && cache);
+            std::uint64_t bytes = 0;
+            for (const BlockPool &pool : cache->pools())
+                bytes += pool.bytes();
+            QCOMPARE(bytes, plan->bytesOf(MemoryPart::KvCache));
+        }
     }
+}
+
+void TestMemoryPlan::vocabularyAndProgram()
+{
+    RunMemorySettings settings = smallSettings();
+    const Result<MemoryPlan> without = planMemory(smallConfig(), 1, settings);
+    VocabularyData data;
+    data.model = "gpt2";
+    data.texts = {"a", "b", "a text that a string object cannot hold"}; // 39 characters
+    data.kinds.resize(3);
+    data.merges = {"a b"};
+    settings.vocabulary = vocabularyFacts(data, 1000, 10);
+    settings.programBytes = 5000;
+    const Result<MemoryPlan> with = planMemory(smallConfig(), 1, settings);
+    QVERIFY(without && with);
+    QCOMPARE(with->items.size(), without->items.size() + 2);
+    // Twice (3 × 32 and a block of 48, one merge of 32, 3 kinds), token bytes (3 × 32 + 48), 16 slots of 16,
+    // 3 × 48 of the reader's table, header, template × 40.
+    QCOMPARE(with->bytesOf(MemoryPart::Vocabulary),
+             std::uint64_t(2 * (96 + 48 + 32 + 3) + 96 + 48 + 256 + 3 * 48 + 1000 + 400));
+    QCOMPARE(with->bytesOf(MemoryPart::Program), std::uint64_t(5000));
+    QCOMPARE(with->total(),
+             without->total() + with->bytesOf(MemoryPart::Vocabulary) + std::uint64_t(5000));
+    for (const MemoryPart part : {MemoryPart::Vocabulary, MemoryPart::Program}) {
+        QVERIFY(memoryPartName(part) != memoryPartName(MemoryPart::Runtime));
+        QVERIFY(memoryPartTitle(part) != memoryPartTitle(MemoryPart::Runtime));
+    }
+    // A vocabulary without merges is what the sentencepiece library holds.
+    data.model = "llama";
+    data.merges.clear();
+    data.scores = {0.0F, 1.0F, 2.0F};
+    QVERIFY(vocabularyBytes(vocabularyFacts(data, 0, 0)) >
+            2 * std::uint64_t(3) * (32 + 1 + 4) + 3 * std::uint64_t(200));
+    QCOMPARE(vocabularyBytes({}), std::uint64_t(0));
+    QVERIFY(vocabularyBytes(typicalVocabulary(100000)) > 2 * vocabularyBytes(typicalVocabulary(40000)));
 }
 
 void TestMemoryPlan::namesAreDistinct()
@@ -150,7 +195,7 @@ void TestMemoryPlan::refusesAbsurdSizes_data()
 {
     QTest::addColumn<QString>("field");
     QTest::addColumn<quint32>("value");
-    for (const char *field : {"context", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
+    for (const char *field : {"context", "sequences", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
         QTest::addRow("%s of 0", field) << QString::fromLatin1(field) << 0U;
     QTest::newRow("head size") << QStringLiteral("headSize") << 0xffffffffU;
     QTest::newRow("feed-forward") << QStringLiteral("feedForward") << 0xffffffffU;
@@ -166,13 +211,18 @@ void TestMemoryPlan::refusesAbsurdSizes()
         settings.contextTokens = 0xffffffffU;
         settings.batchTokens = 0xffffffffU;
     }
+    if (field == QLatin1String("context"))
+        settings.contextTokens = 0;
+    if (field == QLatin1String("sequences"))
+        settings.sequences = 0;
     const std::map<QString, std::uint32_t *> fields = {
-        {"context", &settings.contextTokens}, {"batch", &settings.batchTokens},
+        {"batch", &settings.batchTokens},
         {"block", &settings.blockTokens},     {"threads", &settings.threads},
         {"layers", &config.layers},           {"embedding", &config.embedding},
         {"vocabulary", &config.vocabulary},   {"headSize", &config.headSize},
         {"feedForward", &config.feedForward}};
-    *fields.at(field) = value;
+    if (fields.count(field) > 0)
+        *fields.at(field) = value;
     const Result<MemoryPlan> plan = planMemory(config, 0, settings);
     QVERIFY(!plan);
     QCOMPARE(plan.error().code, ErrorCode::InvalidArgument);
