@@ -46,6 +46,7 @@ private slots:
     void countsEveryPart();
     void planIsWhatTheCacheTakes();
     void unrotatedKeysTakeScratch();
+    void vocabularyAndProgram();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
     void otherArchitecturesTakeWhatTheyNeed();
@@ -127,6 +128,41 @@ void TestMemoryPlan::unrotatedKeysTakeScratch()
     // A block's rotated keys for each thread, and the sines and cosines of all positions.
     const std::uint64_t scratch = 16 * 8 + 16 * 256 + 16 * 4 + 16 * 8;
     QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * scratch + (7 + 100) * 8) * 4);
+}
+
+void TestMemoryPlan::vocabularyAndProgram()
+{
+    RunMemorySettings settings = smallSettings();
+    const Result<MemoryPlan> without = planMemory(smallConfig(), 1, settings);
+    VocabularyData data;
+    data.model = "gpt2";
+    data.texts = {"a", "b", "a text that a string object cannot hold"}; // 39 characters
+    data.kinds.resize(3);
+    data.merges = {"a b"};
+    settings.vocabulary = vocabularyFacts(data, 1000, 10);
+    settings.programBytes = 5000;
+    const Result<MemoryPlan> with = planMemory(smallConfig(), 1, settings);
+    QVERIFY(without && with);
+    QCOMPARE(with->items.size(), without->items.size() + 2);
+    // Twice (3 × 32 and a block of 48, one merge of 32, 3 kinds), token bytes (3 × 32 + 48), 16 slots of 16,
+    // 3 × 48 of the reader's table, header, template × 40.
+    QCOMPARE(with->bytesOf(MemoryPart::Vocabulary),
+             std::uint64_t(2 * (96 + 48 + 32 + 3) + 96 + 48 + 256 + 3 * 48 + 1000 + 400));
+    QCOMPARE(with->bytesOf(MemoryPart::Program), std::uint64_t(5000));
+    QCOMPARE(with->total(),
+             without->total() + with->bytesOf(MemoryPart::Vocabulary) + std::uint64_t(5000));
+    for (const MemoryPart part : {MemoryPart::Vocabulary, MemoryPart::Program}) {
+        QVERIFY(memoryPartName(part) != memoryPartName(MemoryPart::Runtime));
+        QVERIFY(memoryPartTitle(part) != memoryPartTitle(MemoryPart::Runtime));
+    }
+    // A vocabulary without merges is what the sentencepiece library holds.
+    data.model = "llama";
+    data.merges.clear();
+    data.scores = {0.0F, 1.0F, 2.0F};
+    QVERIFY(vocabularyBytes(vocabularyFacts(data, 0, 0)) >
+            2 * std::uint64_t(3) * (32 + 1 + 4) + 3 * std::uint64_t(200));
+    QCOMPARE(vocabularyBytes({}), std::uint64_t(0));
+    QVERIFY(vocabularyBytes(typicalVocabulary(100000)) > 2 * vocabularyBytes(typicalVocabulary(40000)));
 }
 
 void TestMemoryPlan::namesAreDistinct()
@@ -228,7 +264,7 @@ void TestMemoryPlan::refusesAbsurdSizes_data()
 {
     QTest::addColumn<QString>("field");
     QTest::addColumn<quint32>("value");
-    for (const char *field : {"context", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
+    for (const char *field : {"context", "sequences", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
         QTest::addRow("%s of 0", field) << QString::fromLatin1(field) << 0U;
     QTest::newRow("head size") << QStringLiteral("headSize") << 0xffffffffU;
     QTest::newRow("feed-forward") << QStringLiteral("feedForward") << 0xffffffffU;
@@ -244,13 +280,18 @@ void TestMemoryPlan::refusesAbsurdSizes()
         settings.contextTokens = 0xffffffffU;
         settings.batchTokens = 0xffffffffU;
     }
+    if (field == QLatin1String("context"))
+        settings.contextTokens = 0;
+    if (field == QLatin1String("sequences"))
+        settings.sequences = 0;
     const std::map<QString, std::uint32_t *> fields = {
-        {"context", &settings.contextTokens}, {"batch", &settings.batchTokens},
+        {"batch", &settings.batchTokens},
         {"block", &settings.blockTokens},     {"threads", &settings.threads},
         {"layers", &config.layers},           {"embedding", &config.embedding},
         {"vocabulary", &config.vocabulary},   {"headSize", &config.headSize},
         {"feedForward", &config.feedForward}};
-    *fields.at(field) = value;
+    if (fields.count(field) > 0)
+        *fields.at(field) = value;
     const Result<MemoryPlan> plan = planMemory(config, 0, settings);
     QVERIFY(!plan);
     QCOMPARE(plan.error().code, ErrorCode::InvalidArgument);
