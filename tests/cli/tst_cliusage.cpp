@@ -32,7 +32,8 @@ void CliUsageTest::helpAndVersion_data()
     QTest::addColumn<QStringList>("arguments");
     QTest::newRow("--help") << words("--help");
     QTest::newRow("--version") << words("--version");
-    for (const char *command : {"inspect", "tokenize", "render", "run", "sample", "score", "estimate", "bench"}) {
+    for (const char *command :
+         {"inspect", "tokenize", "render", "run", "sample", "score", "estimate", "bench"}) {
         QTest::addRow("%s --help", command) << QStringList{QString::fromLatin1(command), "--help"};
         QTest::addRow("%s --version", command) << QStringList{QString::fromLatin1(command), "--version"};
     }

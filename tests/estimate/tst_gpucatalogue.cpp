@@ -104,15 +104,24 @@ void TestGpuCatalogue::lookupIsForgiving_data()
 {
     QTest::addColumn<QString>("asked");
     QTest::addColumn<QString>("name");
-    QTest::newRow("exact") << "RTX 4090" << "RTX 4090";
-    QTest::newRow("case and spaces") << "rtx4090" << "RTX 4090";
-    QTest::newRow("maker and brand") << "NVIDIA GeForce RTX 4090" << "RTX 4090";
-    QTest::newRow("number alone") << "4090" << "RTX 4090";
-    QTest::newRow("laptop") << "GeForce RTX 4090 laptop GPU" << "RTX 4090 Laptop";
-    QTest::newRow("part") << "MI300X" << "Instinct MI300X";
-    QTest::newRow("brand") << "AMD Radeon RX 7900 XTX" << "RX 7900 XTX";
-    QTest::newRow("hyphen") << "h100-sxm" << "H100 SXM";
-    QTest::newRow("apple") << "Apple M4 Max" << "M4 Max 128 GB";
+    QTest::newRow("exact") << "RTX 4090"
+                           << "RTX 4090";
+    QTest::newRow("case and spaces") << "rtx4090"
+                                     << "RTX 4090";
+    QTest::newRow("maker and brand") << "NVIDIA GeForce RTX 4090"
+                                     << "RTX 4090";
+    QTest::newRow("number alone") << "4090"
+                                  << "RTX 4090";
+    QTest::newRow("laptop") << "GeForce RTX 4090 laptop GPU"
+                            << "RTX 4090 Laptop";
+    QTest::newRow("part") << "MI300X"
+                          << "Instinct MI300X";
+    QTest::newRow("brand") << "AMD Radeon RX 7900 XTX"
+                           << "RX 7900 XTX";
+    QTest::newRow("hyphen") << "h100-sxm"
+                            << "H100 SXM";
+    QTest::newRow("apple") << "Apple M4 Max"
+                           << "M4 Max 128 GB";
 }
 
 void TestGpuCatalogue::lookupIsForgiving()
@@ -218,19 +227,21 @@ void TestGpuCatalogue::badFiles_data()
     QTest::newRow("no object") << QByteArray("[" + good + ",3]") << QByteArray("card 2");
     QTest::newRow("no name") << QByteArray(R"([{"memory_gib":8,"bandwidth_gbs":100,"fp16_tflops":10}])")
                              << QByteArray("name");
-    QTest::newRow("no memory") << QByteArray("[" + good + R"(,{"name":"x","bandwidth_gbs":1,"fp16_tflops":1}])")
+    QTest::newRow("no memory") << QByteArray("[" + good +
+                                             R"(,{"name":"x","bandwidth_gbs":1,"fp16_tflops":1}])")
                                << QByteArray("memory_gib");
     QTest::newRow("text for a number")
         << QByteArray(R"([{"name":"x","memory_gib":"8","bandwidth_gbs":1,"fp16_tflops":1}])")
         << QByteArray("memory_gib");
-    QTest::newRow("negative") << QByteArray(R"([{"name":"x","memory_gib":8,"bandwidth_gbs":-1,"fp16_tflops":1}])")
+    QTest::newRow("negative") << QByteArray(
+                                     R"([{"name":"x","memory_gib":8,"bandwidth_gbs":-1,"fp16_tflops":1}])")
                               << QByteArray("bandwidth_gbs");
-    QTest::newRow("year") << QByteArray(
-                                 R"([{"name":"x","memory_gib":8,"bandwidth_gbs":1,"fp16_tflops":1,"year":7}])")
-                          << QByteArray("year");
-    QTest::newRow("shared") << QByteArray(
-                                   R"([{"name":"x","memory_gib":8,"bandwidth_gbs":1,"fp16_tflops":1,"shared":1}])")
-                            << QByteArray("shared");
+    QTest::newRow("year")
+        << QByteArray(R"([{"name":"x","memory_gib":8,"bandwidth_gbs":1,"fp16_tflops":1,"year":7}])")
+        << QByteArray("year");
+    QTest::newRow("shared")
+        << QByteArray(R"([{"name":"x","memory_gib":8,"bandwidth_gbs":1,"fp16_tflops":1,"shared":1}])")
+        << QByteArray("shared");
     QTest::newRow("twice") << QByteArray("[" + good + "," + good + "]") << QByteArray("twice");
 }
 
@@ -243,7 +254,8 @@ void TestGpuCatalogue::badFiles()
     const Status added = catalogue.addFile(file(content));
     QVERIFY(!added);
     QCOMPARE(added.error().code, ErrorCode::BadFile);
-    QVERIFY2(added.error().text().find(named.toStdString()) != std::string::npos, added.error().text().c_str());
+    QVERIFY2(added.error().text().find(named.toStdString()) != std::string::npos,
+             added.error().text().c_str());
     QCOMPARE(catalogue.gpus().size(), count); // nothing is taken over
     QCOMPARE(catalogue.addFile("/no/such/file.json").error().code, ErrorCode::NotFound);
 }

@@ -107,7 +107,8 @@ ModelShape modelOfRow(const json &row)
         shape.latentRopeSize = 64;
         shape.headSize = 192; // logs of latent models that count one KV head give the latent width
     }
-    const auto add = [&](TensorClass tensorClass, const char *role, std::uint64_t rows, std::uint64_t columns) {
+    const auto add = [&](TensorClass tensorClass, const char *role, std::uint64_t rows,
+                         std::uint64_t columns) {
         ShapeTensor tensor;
         tensor.tensorClass = tensorClass;
         tensor.role = role;
@@ -188,8 +189,8 @@ void TestVramMeasured::slidingWindows()
     QFETCH(quint64, context);
     QFETCH(quint64, microBatch);
     QFETCH(double, mebibytes);
-    auto shape = std::make_shared<ModelShape>(modelOfRow(
-        json{{"n_layer", layers}, {"n_embd", 640}, {"n_head", 8}, {"n_head_kv", layer.heads}, {"n_vocab", 1000}}));
+    auto shape = std::make_shared<ModelShape>(modelOfRow(json{
+        {"n_layer", layers}, {"n_embd", 640}, {"n_head", 8}, {"n_head_kv", layer.heads}, {"n_vocab", 1000}}));
     for (int i = 0; i < layers; ++i) {
         shape->kvLayers[std::size_t(i)] = layer;
         if (i % every == every - 1)
@@ -281,8 +282,8 @@ void TestVramMeasured::computeBuffers()
     const double measured = singleBuffer(row);
     // This engine version copies the experts, which lie on the host, into the card's buffer when it needs
     // them: that is no activation.
-    const bool copiesExperts = row["engine"] == "llama.cpp" && numberOf(row, "n_expert") > 0 &&
-                               row.contains("mla_attn") == false;
+    const bool copiesExperts =
+        row["engine"] == "llama.cpp" && numberOf(row, "n_expert") > 0 && row.contains("mla_attn") == false;
     EstimateRequest request;
     request.shape = std::make_shared<ModelShape>(modelOfRow(row));
     request.weightType = "F16";
@@ -299,7 +300,8 @@ void TestVramMeasured::computeBuffers()
             computed += static_cast<double>(part.bytes) / mebibyte;
     }
     const double ratio = computed / measured;
-    const std::string text = std::to_string(computed) + " computed, " + std::to_string(measured) + " measured";
+    const std::string text =
+        std::to_string(computed) + " computed, " + std::to_string(measured) + " measured";
     if (copiesExperts)
         QVERIFY2(ratio < 2.0, text.c_str());
     else
