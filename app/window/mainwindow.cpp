@@ -5,6 +5,7 @@
 #include "app/window/paneldock.h"
 #include "app/window/runtoolbar.h"
 #include "app/window/workspaces.h"
+#include "engine/estimate/estimate.h"
 #include "widgets/controls/messagebar.h"
 #include "widgets/models/modeltitle.h"
 #include "widgets/theme/numbers.h"
@@ -13,6 +14,7 @@
 #include "widgets/views/cumulative/cumulativepanel.h"
 #include "widgets/views/distribution/distributionpanel.h"
 #include "widgets/views/distribution/vocabularypanel.h"
+#include "widgets/views/estimator/estimatorpanel.h"
 #include "widgets/views/kvcache/kvcachepanel.h"
 #include "widgets/views/memory/memorypanel.h"
 #include "widgets/views/penalties/penaltiespanel.h"
@@ -79,7 +81,9 @@ void MainWindow::createPanels()
     addPanel("distribution", new DistributionPanel(m_context));
     addPanel("vocabulary", new VocabularyPanel(m_context));
     addPanel("tokens", new TokensPanel(m_context));
-    addPanel("kvcache", new KvCachePanel(m_context));
+    m_cache = new KvCachePanel(m_context);
+    addPanel("kvcache", m_cache);
+    addPanel("estimator", new EstimatorPanel(m_context));
     addPanel("memory", new MemoryPanel(m_context));
     addPanel("cumulative", new CumulativePanel(m_context));
     addPanel("timeline", new TimelinePanel(m_context));
@@ -133,6 +137,8 @@ void MainWindow::connectEngine()
         refreshActions();
         refreshStatusBar();
     });
+    connect(&host, &EngineHost::modelOpened, this, &MainWindow::refreshAttentionKinds);
+    connect(&host, &EngineHost::configured, this, &MainWindow::refreshAttentionKinds);
     connect(&host, &EngineHost::modelOpened, this, [this] {
         m_openPath = m_openingPath;
         m_messageRow->hide();
@@ -180,6 +186,16 @@ void MainWindow::connectEngine()
     connect(&m_inspector.sampler, &SamplerModel::stageRejected, this, [this](int, const QString &message) {
         showMessage({MessageKind::Warning, tr("The setting was not taken."), message, {}, {}, {}});
     });
+}
+
+void MainWindow::refreshAttentionKinds()
+{
+    const EngineStatus &status = m_inspector.host.status();
+    if (!status.model)
+        return;
+    if (const auto shape = shapeOfGguf(status.model->model->file()))
+        m_cache->setAttentionVariants(
+            attentionVariants(*shape, status.session.keyType, status.session.valueType));
 }
 
 void MainWindow::showMessage(const Message &message)

@@ -17,6 +17,8 @@ namespace tokenloupe {
 
 class ChatPanel;
 class CommandPalette;
+class EngineSettingsDialog;
+class KvCachePanel;
 class MessageBar;
 struct Message;
 class Panel;
@@ -65,7 +67,9 @@ private:
 
     void chooseModel();
     void fillRecentMenu();
-    void reopenWith(const SessionSettings &settings);
+    void refreshAttentionKinds();
+    SessionSettings savedSession() const;
+    void saveSession(const SessionSettings &session);
     void runPressed();
     void stepPressed();
     void refreshActions();
@@ -75,7 +79,9 @@ private:
     QSettings m_settings;
     Inspector m_inspector;
     InspectorContext m_context;
-    SessionSettings m_session;
+    KvCachePanel *m_cache = nullptr;
+    SessionSettings m_session; ///< for the next model that is opened
+    EngineSettingsDialog *m_engineSettings = nullptr;
     QString m_openPath;    // of the model that is open
     QString m_openingPath; // of the one that is being opened
 

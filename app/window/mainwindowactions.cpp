@@ -8,6 +8,7 @@
 #include "widgets/controls/panel.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/views/chat/chatpanel.h"
+#include "widgets/views/settings/enginesettingsdialog.h"
 
 #include <QAction>
 #include <QActionGroup>
@@ -243,13 +244,27 @@ void MainWindow::createColourMenu(QMenu *menu)
 void MainWindow::createDeviceMenu()
 {
     m_deviceMenu = new QMenu(tr("Device"), this);
-    m_session.threads = m_settings.value(QStringLiteral("threads"), 0).toInt();
-    m_session.contextTokens = m_settings.value(QStringLiteral("context"), 0).toUInt();
-    connect(m_deviceMenu, &QMenu::aboutToShow, this, [this] {
+    m_session = savedSession();
+    m_engineSettings = new EngineSettingsDialog(m_context, this);
+    connect(m_engineSettings, &EngineSettingsDialog::applied, this, [this] {
+        m_session = m_inspector.host.status().session;
+        saveSession(m_session);
+    });
+    auto *settings = new QAction(tr("Context and cache…"), this);
+    settings->setIcon(Theme::instance().icon(QStringLiteral("settings")));
+    settings->setData(tr("Engine: context, cache, threads"));
+    m_actions.push_back(settings);
+    connect(settings, &QAction::triggered, this, [this] {
+        m_engineSettings->show();
+        m_engineSettings->raise();
+        m_engineSettings->activateWindow();
+    });
+    connect(m_deviceMenu, &QMenu::aboutToShow, this, [this, settings] {
         m_deviceMenu->clear();
         const EngineStatus &status = m_inspector.host.status();
         if (!status.model)
             return;
+        m_deviceMenu->addAction(settings);
         m_deviceMenu->addSection(tr("Threads"));
         for (int threads = 1; threads <= usableCores(); threads = threads < 4 ? threads + 1 : threads * 2) {
             QAction *action =
@@ -257,10 +272,9 @@ void MainWindow::createDeviceMenu()
             action->setCheckable(true);
             action->setChecked(threads == status.threads);
             connect(action, &QAction::triggered, this, [this, threads] {
-                SessionSettings settings = m_session;
-                settings.threads = threads;
-                m_settings.setValue(QStringLiteral("threads"), threads);
-                reopenWith(settings);
+                SessionSettings changed = m_inspector.host.status().session;
+                changed.threads = threads;
+                m_inspector.host.configure(changed);
             });
         }
         m_deviceMenu->addSection(tr("Context"));
@@ -273,20 +287,54 @@ void MainWindow::createDeviceMenu()
             action->setCheckable(true);
             action->setChecked(tokens == status.session.contextTokens);
             connect(action, &QAction::triggered, this, [this, tokens] {
-                SessionSettings settings = m_session;
-                settings.contextTokens = tokens;
-                m_settings.setValue(QStringLiteral("context"), tokens);
-                reopenWith(settings);
+                SessionSettings changed = m_inspector.host.status().session;
+                changed.contextTokens = tokens;
+                m_inspector.host.configure(changed);
             });
         }
     });
 }
 
-void MainWindow::reopenWith(const SessionSettings &settings)
+SessionSettings MainWindow::savedSession() const
 {
-    m_session = settings;
-    if (!m_openPath.isEmpty())
-        openModel(m_openPath);
+    SessionSettings session;
+    const auto number = [this](const char *name, std::uint32_t fallback) {
+        return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(name)), fallback).toUInt();
+    };
+    const auto name = [this](const char *key) {
+        return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(key)))
+            .toString()
+            .toStdString();
+    };
+    session.threads = int(number("threads", 0));
+    session.contextTokens = number("context", 0);
+    session.batchTokens = number("batch", session.batchTokens);
+    session.blockTokens = number("block", session.blockTokens);
+    session.sequences = number("sequences", session.sequences);
+    session.sinkTokens = number("sinks", session.sinkTokens);
+    session.keyType = kvTypeOf(name("keys")).value_or(session.keyType);
+    session.valueType = kvTypeOf(name("values")).value_or(session.valueType);
+    session.overflow = overflowPolicyOf(name("overflow")).value_or(session.overflow);
+    return session;
+}
+
+void MainWindow::saveSession(const SessionSettings &session)
+{
+    const auto save = [this](const char *name, const QVariant &value) {
+        m_settings.setValue(QString(QStringLiteral("engine/") + QLatin1String(name)), value);
+    };
+    const auto text = [](std::string_view name) {
+        return QString::fromUtf8(name.data(), qsizetype(name.size()));
+    };
+    save("threads", session.threads);
+    save("context", session.contextTokens);
+    save("batch", session.batchTokens);
+    save("block", session.blockTokens);
+    save("sequences", session.sequences);
+    save("sinks", session.sinkTokens);
+    save("keys", text(kvTypeName(session.keyType)));
+    save("values", text(kvTypeName(session.valueType)));
+    save("overflow", text(overflowPolicyName(session.overflow)));
 }
 
 void MainWindow::runPressed()

@@ -12,7 +12,7 @@ namespace tokenloupe {
 namespace {
 
 /// Changes when docks are added or renamed, so that an older saved arrangement is not applied to them.
-constexpr int stateVersion = 1;
+constexpr int stateVersion = 2;
 /// From this width on there is room for the penalties below the chain.
 constexpr int roomyWidth = 1440;
 
@@ -153,9 +153,9 @@ void Workspaces::arrange(Workspace workspace)
         tab("distribution", {"vocabulary", "tokens"});
         break;
     case Workspace::Memory:
-        place({"chat", "kvcache", "memory"});
-        atBottom("timeline");
-        tab("chat", {"prompt"});
+        place({"estimator", "kvcache"});
+        below("kvcache", "memory");
+        tab("estimator", {"chat", "prompt"});
         break;
     }
     keepPlaces();
@@ -175,7 +175,7 @@ void Workspaces::keepPlaces()
             m_window.tabifyDockWidget(dock("chat"), widget);
         widget->hide();
     }
-    dock("chat")->raise();
+    dock(m_current == Workspace::Memory ? "estimator" : "chat")->raise();
 }
 
 void Workspaces::applySizes()
@@ -211,8 +211,8 @@ void Workspaces::applySizes()
         break;
     }
     case Workspace::Memory:
-        horizontal({"chat", "kvcache", "memory"}, {width / 3, width / 3, width / 3});
-        vertical({"chat", "timeline"}, {height, timeline});
+        horizontal({"estimator", "kvcache"}, {width * 57 / 100, width * 43 / 100});
+        vertical({"kvcache", "memory"}, {(height + timeline) * 72 / 100, (height + timeline) * 28 / 100});
         break;
     }
 }

@@ -127,6 +127,18 @@ Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &
     return planMemory(model.config(), model.model->weightsBytes(), memorySettings(model, *complete));
 }
 
+SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
+{
+    const ModelConfig &config = model.config();
+    if (!checkKvType(settings.keyType, config.headSize, "key"))
+        settings.keyType = KvType::F16;
+    if (!checkKvType(settings.valueType, config.valueHeadSize, "value"))
+        settings.valueType = KvType::F16;
+    if (!completed(settings, config))
+        settings.overflow = OverflowPolicy::Stop;
+    return settings;
+}
+
 Session::Session(std::unique_ptr<State> state)
     : m_state(std::move(state))
 {}

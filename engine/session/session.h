@@ -48,6 +48,10 @@ struct SessionSettings
 /// not go together.
 Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings);
 
+/// Settings made for another model, changed where this one does not allow them: KV types that its heads are
+/// too odd for become f16; streaming in a context too small for it becomes stopping.
+SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings);
+
 /// A run to be started.
 struct PromptRequest
 {

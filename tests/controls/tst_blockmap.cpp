@@ -2,6 +2,7 @@
 #include "tests/support/testmain.h"
 #include "tests/theme/guiwarnings.h"
 #include "widgets/controls/blockmap.h"
+#include "widgets/controls/blockmaplegend.h"
 #include "widgets/theme/theme.h"
 
 #include <QApplication>
@@ -16,7 +17,7 @@ std::vector<Block> blocksOf(int count, int used)
 {
     std::vector<Block> blocks(static_cast<std::size_t>(count));
     for (int i = 0; i < used; ++i)
-        blocks[static_cast<std::size_t>(i)] = {BlockState::Used, 1.0F};
+        blocks[static_cast<std::size_t>(i)] = {BlockState::Active, 1.0F, {}, 0};
     return blocks;
 }
 
@@ -74,8 +75,12 @@ private Q_SLOTS:
     void fillAndStateAreDrawn()
     {
         BlockMap map;
-        map.resize(200, 20);
-        map.setBlocks({{BlockState::Reused, 1.0F}, {BlockState::Used, 1.0F}, {BlockState::Used, 0.5F}, {}});
+        map.resize(220, 22);
+        map.setBlocks({{BlockState::Active, 1.0F, BlockFlag::PrefixHit, 0},
+                       {BlockState::Active, 1.0F, {}, 0},
+                       {BlockState::Active, 0.5F, {}, 0},
+                       {},
+                       {BlockState::Active, 1.0F, BlockFlag::Other, 0}});
         map.show();
         const QImage image = map.grab().toImage();
         const ThemeColors &c = Theme::instance().colors();
@@ -88,6 +93,95 @@ private Q_SLOTS:
         QCOMPARE(at(2, 3), c.chip); // the upper half is free
         QCOMPARE(at(2, 12), c.stage(StageFamily::CountCut));
         QCOMPARE(at(3, 12), c.chip);
+        QVERIFY(at(4, 12) != c.stage(StageFamily::CountCut));
+        QVERIFY(contrastRatio(at(4, 12), c.panel) >= 3.0);
+    }
+
+    void everyMarkShows_data()
+    {
+        QTest::addColumn<Block>("block");
+        QTest::newRow("prefix hit") << Block{BlockState::Active, 0.7F, BlockFlag::PrefixHit, 1};
+        QTest::newRow("written") << Block{BlockState::Active, 0.7F, BlockFlag::Written, 1};
+        QTest::newRow("evicted") << Block{BlockState::Active, 0.7F, BlockFlag::Evicted, 1};
+        QTest::newRow("own") << Block{BlockState::Active, 0.7F, BlockFlag::Own, 1};
+        QTest::newRow("other") << Block{BlockState::Active, 0.7F, BlockFlag::Other, 1};
+        QTest::newRow("selected") << Block{BlockState::Active, 0.7F, BlockFlag::Selected, 1};
+        QTest::newRow("shared") << Block{BlockState::Active, 0.7F, {}, 2};
+        QTest::newRow("kept") << Block{BlockState::Cached, 0.7F, {}, 0};
+        QTest::newRow("free") << Block{};
+    }
+    // Without its colour too: a picture in greys differs from that of a plain block by more than a shade.
+    void everyMarkShows()
+    {
+        QFETCH(Block, block);
+        const auto greys = [](const Block &shown) {
+            BlockMap map;
+            map.resize(60, 26);
+            map.setBlocks({shown});
+            map.show();
+            return map.grab().toImage().convertToFormat(QImage::Format_Grayscale8);
+        };
+        const QImage marked = greys(block);
+        const QImage plain = greys({BlockState::Active, 0.7F, {}, 1});
+        int different = 0;
+        for (int y = 0; y < plain.height(); ++y)
+            for (int x = 0; x < plain.width(); ++x)
+                different += std::abs(qGray(marked.pixel(x, y)) - qGray(plain.pixel(x, y))) > 24 ? 1 : 0;
+        QVERIFY2(different >= 12, qPrintable(QString::number(different)));
+    }
+
+    void theNumberOfOwnersIsAMatterOfRoom()
+    {
+        // large squares show how many, small ones that there are several
+        const auto picture = [](std::uint32_t shared, int count) {
+            BlockMap map;
+            map.resize(120, 40);
+            std::vector<Block> blocks = blocksOf(count, count);
+            blocks[0].shared = shared;
+            map.setBlocks(blocks);
+            map.show();
+            return map.grab().toImage();
+        };
+        QVERIFY(picture(2, 8) != picture(3, 8));
+        QVERIFY(picture(2, 60) == picture(3, 60));
+        QVERIFY(picture(1, 60) != picture(2, 60));
+    }
+
+    void severalBlocksInOneSquareKeepTheirMarks()
+    {
+        const std::vector<Block> blocks{{},
+                                        {BlockState::Cached, 1.0F, {}, 0},
+                                        {BlockState::Active, 1.0F, BlockFlag::Written, 3},
+                                        {BlockState::Active, 0.0F, BlockFlag::Other, 1}};
+        const Block all = mergedBlock(blocks.data(), blocks.data() + blocks.size());
+        QCOMPARE(all.state, BlockState::Active);
+        QCOMPARE(all.fill, 0.5F);
+        QCOMPARE(all.shared, 3U);
+        QVERIFY(all.flags.testFlag(BlockFlag::Written));
+        QVERIFY(!all.flags.testFlag(BlockFlag::Other)); // not only others'
+        QCOMPARE(mergedBlock(blocks.data(), blocks.data() + 2).state, BlockState::Cached);
+        QVERIFY(mergedBlock(blocks.data() + 3, blocks.data() + 4).flags.testFlag(BlockFlag::Other));
+    }
+
+    void theLegendNamesTheMarksThatAreThere()
+    {
+        const std::vector<Block> blocks{{},
+                                        {BlockState::Active, 1.0F, BlockFlag::Written, 2},
+                                        {BlockState::Cached, 1.0F, BlockFlag::PrefixHit, 0}};
+        QCOMPARE(marksIn(blocks),
+                 (std::vector<BlockMark>{BlockMark::Active, BlockMark::PrefixHit, BlockMark::Shared,
+                                         BlockMark::Written, BlockMark::Cached, BlockMark::Free}));
+        for (const BlockMark mark : marksIn(blocks)) {
+            const std::vector<BlockMark> shown = marksIn({sampleOf(mark)});
+            QVERIFY(std::find(shown.begin(), shown.end(), mark) != shown.end());
+        }
+        BlockMapLegend legend;
+        legend.setMarks(marksIn(blocks));
+        QVERIFY(legend.heightForWidth(130) > legend.heightForWidth(600)); // wraps
+        QVERIFY(legend.accessibleDescription().contains(BlockMapLegend::nameOf(BlockMark::Shared)));
+        legend.resize(300, legend.heightForWidth(300));
+        legend.show();
+        legend.grab();
     }
 
     void keyboardWalks()
@@ -109,6 +203,10 @@ private Q_SLOTS:
         QTest::keyClick(&map, Qt::Key_Left); // stays at the first
         QTest::keyClick(&map, Qt::Key_Space);
         QCOMPARE(clicked.last().first().toInt(), 0);
+        QTest::keyClick(&map, Qt::Key_End);
+        QCOMPARE(map.hoveredBlock(), 31);
+        QTest::keyClick(&map, Qt::Key_Home);
+        QCOMPARE(map.hoveredBlock(), 0);
     }
 };
 

@@ -45,9 +45,11 @@ class TestMemoryPlan : public QObject
 private slots:
     void countsEveryPart();
     void planIsWhatTheCacheTakes();
+    void unrotatedKeysTakeScratch();
     void vocabularyAndProgram();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
+    void otherArchitecturesTakeWhatTheyNeed();
     void refusesAbsurdSizes_data();
     void refusesAbsurdSizes();
     void processMemoryGrows();
@@ -82,30 +84,50 @@ void TestMemoryPlan::countsEveryPart()
     QVERIFY(plan->items[1].how.find("8 key numbers as f32") != std::string::npos);
 }
 
+/// Windows, several sequences, block types: the mapped bytes are the planned ones.
 void TestMemoryPlan::planIsWhatTheCacheTakes()
 {
     ModelConfig config = smallConfig();
-    config.windows = {0, 300, 0};
-    for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U, 2000U}) {
-        for (const std::uint32_t sequences : {1U, 3U}) {
-            RunMemorySettings settings = smallSettings();
-            settings.contextTokens = context;
-            settings.sequences = sequences;
-            settings.batchTokens = std::min(context, settings.batchTokens);
-            const Result<MemoryPlan> plan = planMemory(config, 0, settings);
-            KvCacheSettings room;
-            room.shape = kvShape(config, settings);
-            room.contextTokens = context;
-            room.sequences = sequences;
-            room.batchTokens = settings.batchTokens;
-            const Result<KvCache> cache = KvCache::create(room);
-            QVERIFY(plan && cache);
-            std::uint64_t bytes = 0;
-            for (const BlockPool &pool : cache->pools())
-                bytes += pool.bytes();
-            QCOMPARE(bytes, plan->bytesOf(MemoryPart::KvCache));
+    config.headSize = config.valueHeadSize = 32;
+    for (const std::uint32_t window : {0U, 20U}) {
+        config.windows.assign(window > 0 ? 3 : 0, 0);
+        if (window > 0)
+            config.windows[1] = window;
+        for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U, 900U}) {
+            for (const std::uint32_t block : {5U, 16U}) {
+                RunMemorySettings settings = smallSettings();
+                settings.contextTokens = context;
+                settings.blockTokens = block;
+                settings.sequences = 3;
+                settings.keyType = KvType::Q5_0;
+                settings.valueType = KvType::F32;
+                const Result<MemoryPlan> plan = planMemory(config, 0, settings);
+                KvCacheSettings room;
+                room.shape = kvShape(config, settings);
+                room.contextTokens = context;
+                room.sequences = settings.sequences;
+                room.batchTokens = settings.batchTokens;
+                const Result<KvCache> cache = KvCache::create(room);
+                QVERIFY(plan && cache);
+                std::uint64_t mapped = 0;
+                for (const BlockPool &pool : cache->pools())
+                    mapped += pool.bytes();
+                QCOMPARE(mapped, plan->bytesOf(MemoryPart::KvCache));
+                QCOMPARE(cache->snapshot({}).poolBytes(), mapped);
+            }
         }
     }
+}
+
+void TestMemoryPlan::unrotatedKeysTakeScratch()
+{
+    RunMemorySettings settings = smallSettings();
+    settings.keyPhase = KeyPhase::Unrotated;
+    const Result<MemoryPlan> plan = planMemory(smallConfig(), 0, settings);
+    QVERIFY(plan);
+    // A block's rotated keys for each thread, and the sines and cosines of all positions.
+    const std::uint64_t scratch = 16 * 8 + 16 * 256 + 16 * 4 + 16 * 8;
+    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * scratch + (7 + 100) * 8) * 4);
 }
 
 void TestMemoryPlan::vocabularyAndProgram()
@@ -190,12 +212,58 @@ void TestMemoryPlan::activationPlacesDoNotCollide()
     separate({residual, work, {layout->gate, batch * 100}, {layout->up, batch * 100}});
 }
 
+void TestMemoryPlan::otherArchitecturesTakeWhatTheyNeed()
+{
+    const auto plan = [](const ModelConfig &config) {
+        const Result<MemoryPlan> made = planMemory(config, 0, smallSettings());
+        return made ? *made : MemoryPlan();
+    };
+    const auto activations = [&](const ModelConfig &config) {
+        return plan(config).bytesOf(MemoryPart::Activations);
+    };
+    // Seven tokens, each matrix rounded up to 16 floats: 2 · 48 of the residual stream, then the larger of
+    // attention's 48 + 24 + 12 + 24 and the feed-forward.
+    ModelConfig plain = smallConfig();
+    plain.spec.activation = Activation::Gelu;
+    QCOMPARE(activations(plain), std::uint64_t((2 * 336 + 336 + 176 + 96 + 176) * 4));
+    plain.feedForward = 300;
+    QCOMPARE(activations(plain), std::uint64_t((2 * 336 + 2112) * 4));
+
+    ModelConfig parallel = smallConfig();
+    parallel.spec.residual = ResidualKind::Parallel;
+    QCOMPARE(activations(parallel), std::uint64_t((3 * 336 + 2 * 704) * 4));
+
+    ModelConfig experts = smallConfig();
+    experts.experts = 10;
+    experts.expertsUsed = 3;
+    experts.expertFeedForward = 20;
+    QCOMPARE(activations(experts), std::uint64_t((2 * 336 + 80 + 7 * 3 * 48 + 2 * 432) * 4));
+    const Result<ActivationLayout> layout = activationLayout(experts, 7);
+    QVERIFY(layout);
+    QVERIFY(layout->router >= layout->work + 7 * 48);
+    QVERIFY(layout->expertRows >= layout->router + 7 * 10);
+    QVERIFY(layout->gate >= layout->expertRows + 7 * 3 * 48);
+    QVERIFY(layout->up >= layout->gate + 7 * 3 * 20);
+    QVERIFY(layout->total >= layout->up + 7 * 3 * 20);
+
+    // Layers with a window that turn by a base of their own have sines and cosines of their own.
+    ModelConfig local = smallConfig();
+    local.localRopeBase = 500.0F;
+    const std::uint64_t before = plan(local).bytesOf(MemoryPart::Runtime);
+    local.windows.assign(local.layers, 0);
+    local.windows[0] = 5;
+    QCOMPARE(plan(local).bytesOf(MemoryPart::Runtime), before + 7 * 8 * 4);
+    local.windows.assign(local.layers, 5);
+    QCOMPARE(plan(local).bytesOf(MemoryPart::Runtime), before);
+    local.ropeDimensions = 0;
+    QCOMPARE(plan(local).bytesOf(MemoryPart::Runtime), before - 7 * 8 * 4);
+}
+
 void TestMemoryPlan::refusesAbsurdSizes_data()
 {
     QTest::addColumn<QString>("field");
     QTest::addColumn<quint32>("value");
-    for (const char *field :
-         {"context", "sequences", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
+    for (const char *field : {"context", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
         QTest::addRow("%s of 0", field) << QString::fromLatin1(field) << 0U;
     QTest::newRow("head size") << QStringLiteral("headSize") << 0xffffffffU;
     QTest::newRow("feed-forward") << QStringLiteral("feedForward") << 0xffffffffU;
@@ -211,17 +279,13 @@ void TestMemoryPlan::refusesAbsurdSizes()
         settings.contextTokens = 0xffffffffU;
         settings.batchTokens = 0xffffffffU;
     }
-    if (field == QLatin1String("context"))
-        settings.contextTokens = 0;
-    if (field == QLatin1String("sequences"))
-        settings.sequences = 0;
     const std::map<QString, std::uint32_t *> fields = {
-        {"batch", &settings.batchTokens}, {"block", &settings.blockTokens},
-        {"threads", &settings.threads},   {"layers", &config.layers},
-        {"embedding", &config.embedding}, {"vocabulary", &config.vocabulary},
-        {"headSize", &config.headSize},   {"feedForward", &config.feedForward}};
-    if (fields.count(field) > 0)
-        *fields.at(field) = value;
+        {"context", &settings.contextTokens}, {"batch", &settings.batchTokens},
+        {"block", &settings.blockTokens},     {"threads", &settings.threads},
+        {"layers", &config.layers},           {"embedding", &config.embedding},
+        {"vocabulary", &config.vocabulary},   {"headSize", &config.headSize},
+        {"feedForward", &config.feedForward}};
+    *fields.at(field) = value;
     const Result<MemoryPlan> plan = planMemory(config, 0, settings);
     QVERIFY(!plan);
     QCOMPARE(plan.error().code, ErrorCode::InvalidArgument);

@@ -35,7 +35,7 @@ private Q_SLOTS:
         QCOMPARE(status.session.contextTokens, 128U);
         QCOMPARE(status.threads, 1);
         QVERIFY(status.device.startsWith(QStringLiteral("CPU")));
-        QCOMPARE(status.kvShape.kvHeads.size(), std::size_t(2));
+        QCOMPARE(status.kvShape.layers.size(), std::size_t(2));
         QVERIFY(status.plan.total() > 0);
         QVERIFY(!status.canContinue);
         QVERIFY(fixture.host.logits());

@@ -142,6 +142,51 @@ private Q_SLOTS:
         plot.resetView();
         plot.append(std::vector<QPointF>{QPointF(5000, 5000)});
         QVERIFY(plot.visibleX().to > 8192);
+        plot.append(std::vector<QPointF>{QPointF(9000, 4000)}); // tokens were dropped, and it went on
+        QVERIFY(plot.visibleX().to > 9000);
+    }
+
+    void theFormulaBendsWhereATermEnds()
+    {
+        StepLinePlot plot(QStringLiteral("bytes"), QStringLiteral("tokens"), QStringLiteral("MiB"));
+        plot.setFormula({{0.5, 10.0}, {0.25}}, QStringLiteral("f"));
+        QCOMPARE(plot.formulaAt(8), 6.0);
+        QCOMPARE(plot.formulaAt(20), 10.0);
+        QCOMPARE(plot.formulaAt(-1), 0.0);
+        fill(plot, 3);
+        QVERIFY(plot.csv().endsWith(QStringLiteral("2,2,1.5\n")));
+    }
+
+    void theBudgetIsInViewWhenItIsNear()
+    {
+        StepLinePlot plot(QStringLiteral("bytes"), QStringLiteral("tokens"), QStringLiteral("MiB"));
+        plot.setFormula(1.0, QStringLiteral("f"));
+        plot.setBudget(4000.0, QStringLiteral("pool"), 4000.0, QStringLiteral("pool ends at 4000"));
+        fill(plot, 100);
+        QVERIFY(plot.visibleY().to < 1000.0);
+        for (int i = 0; i < 60; ++i)
+            wheelAt(plot, plot.plotArea().center(), -120);
+        QVERIFY(plot.visibleX().to > 4000.0); // zooming out reaches where it ends
+        QVERIFY(plot.visibleY().to > 4000.0);
+        plot.resetView();
+        plot.setBudget(plot.visibleY().to * 1.1, QStringLiteral("pool"), 0.0, {});
+        QVERIFY(plot.visibleY().to > plot.formulaAt(plot.visibleX().to) * 1.1);
+    }
+
+    void placesWhereItWasGivenBackAreMarked()
+    {
+        StepLinePlot plot(QStringLiteral("bytes"), QStringLiteral("tokens"), QStringLiteral("MiB"));
+        fill(plot, 100);
+        const QImage before = plot.grab().toImage();
+        plot.setDips({{QPointF(50, 20), QStringLiteral("−16 tokens")}});
+        plot.replotNow();
+        const QImage marked = plot.grab().toImage();
+        QVERIFY(marked != before);
+        const QPoint at = plot.pixelAt(50, 20).toPoint();
+        QVERIFY(marked.pixel(at) != before.pixel(at));
+        plot.setDips({});
+        plot.replotNow();
+        QCOMPARE(plot.grab().toImage().pixel(at), before.pixel(at));
     }
 
     void clickTellsWhere()

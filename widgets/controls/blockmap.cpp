@@ -9,11 +9,22 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
 #include <QToolTip>
 #include <algorithm>
 
 namespace tokenloupe {
+
+namespace {
+
+constexpr int margin = 3; // room for the outlines of the outer squares
+
+int gapFor(int side)
+{
+    const Theme &theme = Theme::instance();
+    return side >= theme.scaled(12) ? theme.scaled(4) : side >= theme.scaled(8) ? 2 : 1;
+}
+
+} // namespace
 
 BlockMap::BlockMap(QWidget *parent)
     : QWidget(parent)
@@ -43,16 +54,26 @@ void BlockMap::setBlockText(std::function<QString(int)> text)
     m_text = std::move(text);
 }
 
+int BlockMap::largestHeight(int width) const
+{
+    const int side = Theme::instance().scaled(16);
+    const int step = side + gapFor(side);
+    const int columns = std::max(1, (width - 2 * margin + gapFor(side)) / step);
+    const int count = std::max(1, static_cast<int>(m_blocks.size()));
+    return (count + columns - 1) / columns * step - gapFor(side) + 2 * margin;
+}
+
 QSize BlockMap::sizeHint() const
 {
     const Theme &theme = Theme::instance();
-    return QSize(theme.scaled(320), 2 * theme.scaled(20));
+    const int width = theme.scaled(300);
+    return QSize(width, std::min(largestHeight(width), theme.scaled(120)));
 }
 
 QSize BlockMap::minimumSizeHint() const
 {
     const Theme &theme = Theme::instance();
-    return QSize(theme.scaled(120), theme.scaled(20));
+    return QSize(theme.scaled(120), std::min(sizeHint().height(), theme.scaled(46)));
 }
 
 int BlockMap::squares() const
@@ -65,25 +86,32 @@ void BlockMap::arrange()
 {
     const Theme &theme = Theme::instance();
     const int count = static_cast<int>(m_blocks.size());
-    for (m_perSquare = 1;; m_perSquare *= 2) {
+    const int before = m_perSquare;
+    // never higher than all blocks as largest squares need
+    setMaximumHeight(largestHeight(width()));
+    const auto fits = [this, &theme] {
         for (m_side = theme.scaled(16); m_side >= theme.scaled(5); --m_side) {
-            m_gap = m_side >= theme.scaled(12) ? theme.scaled(4) : m_side >= theme.scaled(8) ? 2 : 1;
-            m_columns = std::max(1, (width() + m_gap) / (m_side + m_gap));
+            m_gap = gapFor(m_side);
+            m_columns = std::max(1, (width() - 2 * margin + m_gap) / (m_side + m_gap));
             const int rows = (squares() + m_columns - 1) / m_columns;
-            if (rows * (m_side + m_gap) - m_gap <= height())
-                return;
+            if (rows * (m_side + m_gap) - m_gap <= height() - 2 * margin)
+                return true;
         }
-        if (m_perSquare >= count) {
-            m_side = std::max(1, m_side);
-            return;
-        }
+        return false;
+    };
+    for (m_perSquare = 1; !fits() && m_perSquare < count;)
+        m_perSquare *= 2;
+    m_side = std::max(1, m_side);
+    if (m_perSquare != before) {
+        m_hovered = m_current = -1;
+        Q_EMIT squareBlocksChanged(m_perSquare);
     }
 }
 
 QRect BlockMap::squareRect(int index) const
 {
-    return QRect((index % m_columns) * (m_side + m_gap), (index / m_columns) * (m_side + m_gap), m_side,
-                 m_side);
+    return QRect(margin + (index % m_columns) * (m_side + m_gap),
+                 margin + (index / m_columns) * (m_side + m_gap), m_side, m_side);
 }
 
 QRect BlockMap::blockRect(int block) const
@@ -94,10 +122,11 @@ QRect BlockMap::blockRect(int block) const
 int BlockMap::blockAt(const QPoint &pos) const
 {
     const int step = m_side + m_gap;
-    if (pos.x() < 0 || pos.y() < 0 || pos.x() % step >= m_side || pos.y() % step >= m_side ||
-        pos.x() / step >= m_columns)
+    const QPoint at = pos - QPoint(margin, margin);
+    if (at.x() < 0 || at.y() < 0 || at.x() % step >= m_side || at.y() % step >= m_side ||
+        at.x() / step >= m_columns)
         return -1;
-    const int index = pos.y() / step * m_columns + pos.x() / step;
+    const int index = at.y() / step * m_columns + at.x() / step;
     return index < squares() ? index * m_perSquare : -1;
 }
 
@@ -105,15 +134,7 @@ Block BlockMap::square(int index) const
 {
     const std::size_t first = static_cast<std::size_t>(index) * static_cast<std::size_t>(m_perSquare);
     const std::size_t last = std::min(first + static_cast<std::size_t>(m_perSquare), m_blocks.size());
-    Block result = m_blocks[first];
-    float fill = 0.0F;
-    for (std::size_t i = first; i < last; ++i) {
-        fill += m_blocks[i].fill;
-        if (m_blocks[i].state == BlockState::Used && result.state == BlockState::Free)
-            result.state = BlockState::Used;
-    }
-    result.fill = fill / static_cast<float>(last - first);
-    return result;
+    return mergedBlock(m_blocks.data() + first, m_blocks.data() + last);
 }
 
 void BlockMap::paintEvent(QPaintEvent *)
@@ -121,32 +142,18 @@ void BlockMap::paintEvent(QPaintEvent *)
     const ThemeColors &c = Theme::instance().colors();
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
+    for (int i = 0; i < squares(); ++i)
+        paintBlock(painter, squareRect(i), square(i), m_gap);
     const double radius = std::min(3.0, m_side / 4.0);
-    for (int i = 0; i < squares(); ++i) {
-        const QRectF rect = squareRect(i);
-        const Block block = square(i);
-        drawRounded(painter, rect, radius, c.chip, Qt::transparent);
-        if (block.state != BlockState::Free && block.fill > 0.0F) {
-            const QColor color =
-                c.stage(block.state == BlockState::Reused ? StageFamily::MassCut : StageFamily::CountCut);
-            QPainterPath shape;
-            shape.addRoundedRect(rect, radius, radius);
-            painter.save();
-            painter.setClipPath(shape);
-            const double height = rect.height() * static_cast<double>(std::min(1.0F, block.fill));
-            painter.fillRect(QRectF(rect.left(), rect.bottom() - height, rect.width(), height), color);
-            painter.restore();
-            if (block.state == BlockState::Reused && m_side >= 8) {
-                painter.setPen(Qt::NoPen);
-                painter.setBrush(c.panel);
-                painter.drawEllipse(rect.center(), m_side / 7.0, m_side / 7.0);
-            }
-        }
-        if (i == m_hovered)
-            drawRounded(painter, rect, radius, Qt::transparent, c.text);
-        if (i == m_current && hasFocus())
-            drawFocusRing(painter, rect, radius);
-    }
+    const auto ring = [&](int index, double pen) {
+        painter.setPen(QPen(c.text, pen));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(QRectF(squareRect(index)).adjusted(-1, -1, 1, 1), radius + 1, radius + 1);
+    };
+    if (m_hovered >= 0)
+        ring(m_hovered, 1.5);
+    if (m_current >= 0 && hasFocus())
+        ring(m_current, 2.5);
 }
 
 void BlockMap::resizeEvent(QResizeEvent *)
@@ -156,6 +163,16 @@ void BlockMap::resizeEvent(QResizeEvent *)
 
 bool BlockMap::event(QEvent *event)
 {
+    // The keys that walk the blocks are shortcuts of the window too (previous and next step): here they walk.
+    if (event->type() == QEvent::ShortcutOverride && squares() > 0) {
+        auto *key = static_cast<QKeyEvent *>(event);
+        const bool walks = key->key() == Qt::Key_Left || key->key() == Qt::Key_Right ||
+                           key->key() == Qt::Key_Home || key->key() == Qt::Key_End;
+        if (walks && key->modifiers() == Qt::NoModifier) {
+            key->accept();
+            return true;
+        }
+    }
     if (event->type() == QEvent::ToolTip) {
         const auto *help = static_cast<QHelpEvent *>(event);
         const int block = blockAt(help->pos());
@@ -177,12 +194,13 @@ void BlockMap::setHovered(int square)
 void BlockMap::mouseMoveEvent(QMouseEvent *event)
 {
     const int block = blockAt(event->position().toPoint());
+    m_walking = false;
     setHovered(block < 0 ? -1 : block / m_perSquare);
 }
 
 void BlockMap::leaveEvent(QEvent *)
 {
-    setHovered(-1);
+    setHovered(m_walking ? m_current : -1);
 }
 
 void BlockMap::mouseReleaseEvent(QMouseEvent *event)
@@ -198,6 +216,31 @@ void BlockMap::focusInEvent(QFocusEvent *event)
     if (m_current < 0 && squares() > 0)
         m_current = 0;
     QWidget::focusInEvent(event);
+    // a window that was opened or came to the front is no reason to speak
+    if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason)
+        announce(m_current);
+}
+
+void BlockMap::focusOutEvent(QFocusEvent *event)
+{
+    QWidget::focusOutEvent(event);
+    m_walking = false;
+    setHovered(-1);
+    update();
+}
+
+void BlockMap::announce(int square)
+{
+    if (square < 0)
+        return;
+    m_walking = true;
+    if (m_text) {
+        setAccessibleDescription(m_text(square * m_perSquare));
+        QAccessibleEvent announcement(this, QAccessible::DescriptionChanged);
+        QAccessible::updateAccessibility(&announcement);
+    }
+    setHovered(square);
+    update();
 }
 
 void BlockMap::keyPressEvent(QKeyEvent *event)
@@ -216,6 +259,12 @@ void BlockMap::keyPressEvent(QKeyEvent *event)
     case Qt::Key_Down:
         target += m_columns;
         break;
+    case Qt::Key_Home:
+        target = 0;
+        break;
+    case Qt::Key_End:
+        target = squares() - 1;
+        break;
     case Qt::Key_Return:
     case Qt::Key_Enter:
     case Qt::Key_Space:
@@ -229,14 +278,7 @@ void BlockMap::keyPressEvent(QKeyEvent *event)
     if (target < 0 || target >= squares())
         return;
     m_current = target;
-    const int block = target * m_perSquare;
-    if (m_text) {
-        setAccessibleDescription(m_text(block));
-        QAccessibleEvent announcement(this, QAccessible::DescriptionChanged);
-        QAccessible::updateAccessibility(&announcement);
-    }
-    setHovered(target);
-    update();
+    announce(target);
 }
 
 } // namespace tokenloupe

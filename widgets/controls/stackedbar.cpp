@@ -91,7 +91,8 @@ int StackedBar::barHeight() const
 
 int StackedBar::columns(int width) const
 {
-    return width >= Theme::instance().scaled(260) ? 2 : 1;
+    const Theme &theme = Theme::instance();
+    return width >= theme.scaled(540) ? 3 : width >= theme.scaled(260) ? 2 : 1;
 }
 
 QSize StackedBar::sizeHint() const

@@ -180,7 +180,7 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
     auto loaded = loadModel(path, &m_progress, stop);
     if (!loaded)
         return fail(loaded.error());
-    auto session = Session::create(*loaded, settings, &m_progress, stop);
+    auto session = Session::create(*loaded, fittedTo(**loaded, settings), &m_progress, stop);
     if (!session)
         return fail(session.error());
     // Only now: a file that could not be opened leaves the reply where it was.

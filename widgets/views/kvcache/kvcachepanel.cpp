@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/kvcache/kvcachepanel.h"
 
-#include "widgets/controls/blockmap.h"
-#include "widgets/controls/elidedlabel.h"
+#include "widgets/models/conversation.h"
 #include "widgets/models/enginehost.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
-#include "widgets/plots/steplineplot.h"
 #include "widgets/theme/numbers.h"
-#include "widgets/theme/theme.h"
-#include "widgets/views/kvcache/layerbars.h"
+#include "widgets/views/kvcache/cachesections.h"
+#include "widgets/views/kvcache/contextoutlook.h"
+#include "widgets/views/kvcache/growthview.h"
+#include "widgets/views/kvcache/layersview.h"
+#include "widgets/views/kvcache/poolview.h"
+#include "widgets/views/kvcache/wasteview.h"
+#include "widgets/views/kvcache/withoutcacheview.h"
 
-#include <QHBoxLayout>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -19,27 +21,7 @@ namespace tokenloupe {
 
 namespace {
 
-constexpr double mebibyte = 1024.0 * 1024.0;
-
-QLabel *addSectionHeading(QVBoxLayout *layout, const QString &title, QLabel **summary)
-{
-    const Theme &theme = Theme::instance();
-    auto *line = new QHBoxLayout;
-    line->setContentsMargins(0, theme.scaled(4), 0, 0);
-    auto *label = new QLabel(title);
-    label->setFont(theme.font(TextRole::Heading));
-    label->setTextFormat(Qt::PlainText);
-    QFont plain = theme.font(TextRole::Heading);
-    plain.setWeight(QFont::Normal);
-    *summary = new ElidedLabel;
-    (*summary)->setFont(plain);
-    (*summary)->setForegroundRole(QPalette::PlaceholderText);
-    (*summary)->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    line->addWidget(label);
-    line->addWidget(*summary, 1);
-    layout->addLayout(line);
-    return label;
-}
+constexpr int progressEveryMs = 100;
 
 // "3" when all layers have as many, else "1 to 4".
 QString kvHeadsText(const KvShape &shape)
@@ -52,45 +34,52 @@ QString kvHeadsText(const KvShape &shape)
     return KvCachePanel::tr("%1 to %2").arg(least->heads).arg(most->heads);
 }
 
+bool holds(const CacheSequence &sequence, std::size_t pool, BlockId block)
+{
+    return pool < sequence.tables.size() &&
+           std::find(sequence.tables[pool].begin(), sequence.tables[pool].end(), block) !=
+               sequence.tables[pool].end();
+}
+
 } // namespace
 
 KvCachePanel::KvCachePanel(InspectorContext &context, QWidget *parent)
     : LivePanel(tr("KV cache"), parent)
     , m_context(context)
 {
-    m_plot = new StepLinePlot(tr("Bytes of the KV cache over tokens"), tr("tokens"), tr("MiB"));
-    content()->addWidget(m_plot, 3);
-    m_blocksTitle = addSectionHeading(content(), tr("Blocks"), &m_blocksSummary);
-    m_blocks = new BlockMap;
-    content()->addWidget(m_blocks, 1);
-    addSectionHeading(content(), tr("Layers"), &m_layersSummary);
-    m_layers = new LayerBars;
-    content()->addWidget(m_layers);
+    m_sections = new CacheSections;
+    content()->addWidget(m_sections, 1);
+    m_progress.setInterval(progressEveryMs);
+    connectSources();
+    connect(&m_progress, &QTimer::timeout, this,
+            [this] { m_sections->withoutCache()->showProgress(m_context.host.progress()); });
+    const auto select = [this](int step) {
+        if (const Run *run = shownRun())
+            selectStep(run->start.run, step);
+    };
+    connect(m_sections->growth(), &GrowthView::stepClicked, this, select);
+    connect(m_sections->withoutCache(), &WithoutCacheView::stepClicked, this, select);
+    connect(m_sections->pool(), &PoolView::blockActivated, this, &KvCachePanel::activateBlock);
+    connect(m_sections->withoutCache(), &WithoutCacheView::measureRequested, this, &KvCachePanel::measure);
+    connect(m_sections->withoutCache(), &WithoutCacheView::cancelRequested, &context.host,
+            &EngineHost::cancelWork);
+}
 
-    connect(&context.runs, &RunStore::updated, this, &KvCachePanel::scheduleRefresh);
-    connect(&context.runs, &RunStore::truncated, this, [this](RunId run) {
-        if (run == m_run)
-            m_run = {}; // the curve is built anew
-    });
-    connect(&context.runs, &RunStore::cleared, this, [this] {
-        m_run = {};
+void KvCachePanel::connectSources()
+{
+    const RunStore &runs = m_context.runs;
+    const auto forget = [this] {
+        m_sections->growth()->forget();
         scheduleRefresh();
-    });
-    connect(&context.runs, &RunStore::runStarted, this, [this](RunId run) {
-        if (run == m_run)
-            m_run = {};
-    });
-    connect(&context.selection, &SelectionState::changed, this, &KvCachePanel::scheduleRefresh);
-    connect(&context.host, &EngineHost::statusChanged, this, &KvCachePanel::scheduleRefresh);
-    connect(m_plot, &Plot::clicked, this, [this](double x, double) {
-        // the step whose token was the x-th of the sequence
-        const Run *run = shownRun();
-        if (!run || run->steps.empty())
-            return;
-        const double first = run->steps.front().kvTokens;
-        const double step = std::clamp(x - first + 0.5, 0.0, static_cast<double>(run->steps.size()) - 1.0);
-        m_context.selection.select({run->start.run, StepIndex(static_cast<std::uint32_t>(step))});
-    });
+    };
+    connect(&runs, &RunStore::updated, this, &KvCachePanel::scheduleRefresh);
+    connect(&runs, &RunStore::truncated, this, forget);
+    connect(&runs, &RunStore::cleared, this, forget);
+    connect(&runs, &RunStore::runStarted, this, forget);
+    connect(&m_context.selection, &SelectionState::changed, this, &KvCachePanel::scheduleRefresh);
+    connect(&m_context.host, &EngineHost::statusChanged, this, &KvCachePanel::scheduleRefresh);
+    connect(&m_context.host, &EngineHost::cacheChanged, this, &KvCachePanel::scheduleRefresh);
+    connect(&m_context.host, &EngineHost::cacheWorkChanged, this, &KvCachePanel::scheduleRefresh);
 }
 
 const Run *KvCachePanel::shownRun() const
@@ -100,35 +89,46 @@ const Run *KvCachePanel::shownRun() const
     return m_context.runs.run(id);
 }
 
+void KvCachePanel::setAttentionVariants(const std::vector<AttentionVariant> &variants)
+{
+    m_sections->layers()->setVariants(variants);
+}
+
 void KvCachePanel::refresh()
 {
     const EngineStatus &status = m_context.host.status();
     const Run *run = shownRun();
-    if (!run && !status.model) {
-        setSummary({});
-        setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here."), tr("Open a model…"));
-        return;
-    }
     showHeading(run);
     if (!run) {
-        setEmptyState(tr("Send a message: the cache fills with the prompt, then grows with every token."));
+        if (status.model)
+            setEmptyState(
+                tr("Send a message: the cache fills with the prompt, then grows with every token."));
+        else
+            setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here."), tr("Open a model…"));
         return;
     }
     setEmptyState({});
-    showCurve(*run);
-    showBlocks(*run);
+    const std::shared_ptr<const CacheSnapshot> snapshot = m_context.host.cache();
+    const StepRef selected = m_context.selection.current();
+    const bool ofRun = selected.run == run->start.run && selected.step.value() < run->steps.size();
+    const std::optional<StepIndex> step = ofRun ? std::optional(selected.step) : std::nullopt;
 
-    const KvShape &shape = status.kvShape;
-    std::vector<LayerBytes> layers;
-    for (std::uint32_t layer = 0; layer < shape.layers.size(); ++layer)
-        layers.push_back({shape.keyBytesPerToken(layer), shape.valueBytesPerToken(layer)});
-    if (!layers.empty())
-        m_layersSummary->setText(
-            tr("%1 layers · keys %2, values %3 a token")
-                .arg(layers.size())
-                .arg(formatBytes(layers.front().keys), formatBytes(layers.front().values)));
-    const StepRecord *record = m_context.runs.record(m_context.selection.current());
-    m_layers->setLayers(std::move(layers), record ? record->kvTokens : 0);
+    m_sections->growth()->setRun(*run, status.kvShape, status.session.contextTokens, snapshot.get());
+    m_sections->growth()->setSelected(step, *run);
+    m_sections->growth()->setWarning(warningFor(*run));
+
+    m_sections->pool()->setTokenizer(status.model ? status.model->tokenizer : nullptr);
+    m_sections->pool()->setSnapshot(snapshot,
+                                    {run->start.run, step ? positionOf(*run, *step) : std::nullopt});
+
+    ReservedTokens reserved;
+    reserved.prompt = static_cast<std::uint32_t>(run->start.prompt.size());
+    reserved.most = m_context.conversation.maxTokens();
+    reserved.droppedTurns = run->start.droppedTurns;
+    m_sections->waste()->setSnapshot(snapshot, reserved);
+    m_sections->layers()->setShape(status.kvShape, step ? run->steps[step->value()].kvTokens : 0);
+    showWork(*run);
+    m_sections->withoutCache()->setSelectedStep(step ? static_cast<int>(step->value()) : -1);
 }
 
 void KvCachePanel::showHeading(const Run *run)
@@ -138,7 +138,7 @@ void KvCachePanel::showHeading(const Run *run)
     QStringList parts;
     if (run && record)
         parts << formatBytes(record->kvBytes);
-    if (!status.kvShape.layers.empty()) {
+    if (!status.kvShape.layers.empty() && (run || status.model)) {
         parts << tr("%1 a token").arg(formatBytes(status.kvShape.bytesPerToken()));
         if (status.model)
             parts << tr("%1 of %2 heads").arg(kvHeadsText(status.kvShape)).arg(status.model->config().heads);
@@ -146,79 +146,89 @@ void KvCachePanel::showHeading(const Run *run)
     setSummary(parts.join(QStringLiteral(" · ")));
 }
 
-void KvCachePanel::showCurve(const Run &run)
+QString KvCachePanel::warningFor(const Run &run) const
 {
-    const EngineStatus &status = m_context.host.status();
-    const KvShape &shape = status.kvShape;
-    std::vector<QPointF> points;
-    if (m_run != run.start.run) {
-        m_run = run.start.run;
-        m_steps = 0;
-        m_plot->clear();
-        if (!shape.layers.empty()) {
-            m_plot->setFormula(static_cast<double>(shape.bytesPerToken()) / mebibyte,
-                               tr("%1 a token").arg(formatBytes(shape.bytesPerToken())));
-            m_plot->setLimit(status.session.contextTokens,
-                             tr("context %1").arg(formatCount(status.session.contextTokens)));
-        }
-        m_plot->setPhaseMarker(static_cast<double>(run.start.prompt.size()), tr("prefill"), tr("decode"));
-        // the prompt took its blocks one after the other; the first step's record says what it ended with
-        if (!run.steps.empty() && run.steps.front().kvBlocks > 0) {
-            const StepRecord &first = run.steps.front();
-            const double perBlock = static_cast<double>(first.kvBytes) / first.kvBlocks / mebibyte;
-            const double blockTokens = shape.blockTokens;
-            for (std::uint32_t block = 0; block < first.kvBlocks && block * blockTokens < first.kvTokens;
-                 ++block)
-                points.push_back(QPointF(block * blockTokens, (block + 1) * perBlock));
-        }
-    }
-    if (m_steps == 0 && points.empty() && !run.steps.empty() && run.steps.front().kvBlocks > 0) {
-        m_run = {}; // the prefill was shown before its first step was known
-        showCurve(run);
-        return;
-    }
-    for (; m_steps < run.steps.size(); ++m_steps)
-        points.push_back(
-            QPointF(run.steps[m_steps].kvTokens, static_cast<double>(run.steps[m_steps].kvBytes) / mebibyte));
-    m_plot->append(points);
-    const StepRecord *record = m_context.runs.record(m_context.selection.current());
-    m_plot->setSelected(record && record->ref.run == run.start.run ? record->kvTokens : qQNaN());
+    // only of the reply that is being made: an old one cannot be helped any more
+    if (run.end || run.start.run != m_context.host.status().run)
+        return {};
+    const SessionSettings &settings = m_context.host.status().session;
+    ContextOutlook outlook;
+    outlook.contextTokens = settings.contextTokens;
+    outlook.tokens =
+        run.steps.empty() ? static_cast<std::uint32_t>(run.start.prompt.size()) : run.steps.back().kvTokens;
+    // before the first step the prompt alone is read: the next step finds room for one token more
+    outlook.steps = static_cast<std::uint32_t>(std::max<std::size_t>(1, run.steps.size()));
+    outlook.maxSteps = m_context.conversation.maxTokens();
+    outlook.overflow = settings.overflow;
+    outlook.sinkTokens = settings.sinkTokens;
+    return contextWarning(outlook);
 }
 
-void KvCachePanel::showBlocks(const Run &run)
+QString KvCachePanel::measuringBlockedBy(const Run &run) const
 {
-    const EngineStatus &status = m_context.host.status();
-    const std::uint32_t blockTokens = std::max(1U, status.kvShape.blockTokens);
-    const StepRecord *record = m_context.runs.record(m_context.selection.current());
-    const std::uint32_t tokens = record && record->ref.run == run.start.run
-                                     ? record->kvTokens
-                                     : static_cast<std::uint32_t>(run.start.prompt.size());
-    const std::uint32_t used = (tokens + blockTokens - 1) / blockTokens;
-    const std::uint32_t capacity =
-        std::max(used, (status.session.contextTokens + blockTokens - 1) / blockTokens);
-    const std::uint32_t reused = run.start.reusedTokens / blockTokens;
-    std::vector<Block> blocks(capacity);
-    for (std::uint32_t i = 0; i < capacity; ++i) {
-        const std::uint32_t first = i * blockTokens;
-        const std::uint32_t inside = std::min(blockTokens, tokens > first ? tokens - first : 0);
-        blocks[i].fill = static_cast<float>(inside) / static_cast<float>(blockTokens);
-        blocks[i].state = inside == 0 ? BlockState::Free : i < reused ? BlockState::Reused : BlockState::Used;
+    switch (m_context.host.status().state) {
+    case EngineState::NoModel:
+        return tr("Open the model first (Ctrl+O).");
+    case EngineState::Loading:
+        return tr("A model is being loaded.");
+    case EngineState::Prefilling:
+        return tr("The prompt is being read.");
+    case EngineState::Running:
+        return tr("Pause or stop the reply first (F6).");
+    case EngineState::Measuring:
+    case EngineState::Idle:
+    case EngineState::Paused:
+        break;
     }
-    m_blocks->setBlocks(std::move(blocks));
-    m_blocks->setBlockText([tokens, blockTokens, reused](int block) {
-        const auto index = static_cast<std::uint32_t>(block);
-        const std::uint32_t first = index * blockTokens;
-        if (first >= tokens)
-            return tr("block %1: free").arg(block);
-        const std::uint32_t last = std::min(first + blockTokens, tokens) - 1;
-        return (index < reused ? tr("block %1: tokens %2 to %3, kept from before")
-                               : tr("block %1: tokens %2 to %3"))
-            .arg(block)
-            .arg(first)
-            .arg(last);
-    });
-    m_blocksTitle->setText(tr("Blocks of %1 tokens").arg(blockTokens));
-    m_blocksSummary->setText(tr("%1 of %2 · reused %3").arg(used).arg(capacity).arg(reused));
+    return run.steps.empty() ? tr("The reply has no step yet.") : QString();
+}
+
+void KvCachePanel::showWork(const Run &run)
+{
+    WithoutCacheView *view = m_sections->withoutCache();
+    const std::shared_ptr<const CacheWork> work = m_context.host.cacheWork();
+    view->setWork(work && work->run == run.start.run ? work : nullptr);
+    view->setBlockedBy(measuringBlockedBy(run));
+    if (m_context.host.status().state == EngineState::Measuring) {
+        view->showProgress(m_context.host.progress());
+        if (!m_progress.isActive())
+            m_progress.start();
+    } else {
+        m_progress.stop();
+        view->hideProgress();
+    }
+}
+
+void KvCachePanel::measure()
+{
+    if (const Run *run = shownRun(); run && measuringBlockedBy(*run).isEmpty())
+        m_context.host.measureWithoutCache(run->start, run->steps);
+}
+
+void KvCachePanel::selectStep(RunId run, int step)
+{
+    m_context.selection.select({run, StepIndex(static_cast<std::uint32_t>(step))});
+}
+
+void KvCachePanel::activateBlock(int pool, int block)
+{
+    const std::shared_ptr<const CacheSnapshot> snapshot = m_context.host.cache();
+    const Run *run = shownRun();
+    if (!snapshot || !run)
+        return;
+    const auto poolIndex = static_cast<std::size_t>(pool);
+    const BlockId id(static_cast<std::uint32_t>(block));
+    const CacheSequence *owner = sequenceOf(*snapshot, run->start.run);
+    if (!owner || !holds(*owner, poolIndex, id)) {
+        const auto other =
+            std::find_if(snapshot->sequences.begin(), snapshot->sequences.end(),
+                         [&](const CacheSequence &sequence) { return holds(sequence, poolIndex, id); });
+        run = other == snapshot->sequences.end() ? nullptr : m_context.runs.run(other->run);
+    }
+    if (!run)
+        return; // of no open sequence, or of one without a run
+    if (const auto step = firstStepIn(*run, snapshot->pools[poolIndex].blocks[std::size_t(block)]))
+        selectStep(run->start.run, static_cast<int>(step->value()));
 }
 
 } // namespace tokenloupe

@@ -2,20 +2,21 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
+#include "engine/estimate/estimate.h"
 #include "widgets/controls/livepanel.h"
 #include "widgets/models/inspectorcontext.h"
 
-class QLabel;
+#include <QTimer>
+#include <vector>
 
 namespace tokenloupe {
 
-class BlockMap;
-class LayerBars;
-class StepLinePlot;
+class CacheSections;
 struct Run;
 
-/// How the KV cache of a run grew: bytes over tokens against the formula and the context limit; its blocks;
-/// bytes of keys and values in every layer. Blocks of a prefix that was already there are marked.
+/// The KV cache: how it grew with the run that is looked at, its pools of blocks at this moment, what paging
+/// wastes and spares, what a reply costs without a cache, and what a token takes in every layer. Hands plain
+/// values to its parts (CacheSections).
 class KvCachePanel : public LivePanel
 {
     Q_OBJECT
@@ -23,24 +24,27 @@ class KvCachePanel : public LivePanel
 public:
     explicit KvCachePanel(InspectorContext &context, QWidget *parent = nullptr);
 
+    /// The kinds of attention for the open model's shape; they stay until the next call.
+    void setAttentionVariants(const std::vector<AttentionVariant> &variants);
+    CacheSections *sections() const { return m_sections; }
+
 protected:
     void refresh() override;
 
 private:
+    void connectSources();
     const Run *shownRun() const;
-    void showCurve(const Run &run);
-    void showBlocks(const Run &run);
+    void selectStep(RunId run, int step);
+    void activateBlock(int pool, int block);
+    void measure();
     void showHeading(const Run *run);
+    void showWork(const Run &run);
+    QString warningFor(const Run &run) const;
+    QString measuringBlockedBy(const Run &run) const;
 
     InspectorContext m_context;
-    StepLinePlot *m_plot = nullptr;
-    QLabel *m_blocksTitle = nullptr;
-    QLabel *m_blocksSummary = nullptr;
-    BlockMap *m_blocks = nullptr;
-    QLabel *m_layersSummary = nullptr;
-    LayerBars *m_layers = nullptr;
-    RunId m_run;             ///< whose curve the plot holds
-    std::size_t m_steps = 0; ///< how many of its steps
+    CacheSections *m_sections = nullptr;
+    QTimer m_progress; ///< while measuring
 };
 
 } // namespace tokenloupe

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/estimate/estimate.h"
+
+#include <QAbstractTableModel>
+#include <vector>
+
+namespace tokenloupe {
+
+QString formatBandwidth(double bytesPerSecond); ///< "1 008 GB/s", as makers state it
+QString formatFlops(double perSecond);          ///< "165 TFLOP/s"
+
+/// Cards with their memory and bandwidth; with shares also what of the model each one gets.
+class GpuListModel : public QAbstractTableModel
+{
+    Q_OBJECT
+
+public:
+    enum Column { NameColumn, MemoryColumn, BandwidthColumn, LayersColumn, BytesColumn, FitsColumn };
+    enum Role {
+        FitsRole = Qt::UserRole, ///< bool, in FitsColumn
+    };
+
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setGpus(const std::vector<Gpu> &gpus);             ///< name, memory, bandwidth
+    void setShares(const std::vector<DeviceShare> &shares); ///< all columns
+
+    int rowCount(const QModelIndex &parent = {}) const override;
+    int columnCount(const QModelIndex &parent = {}) const override;
+    QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    enum class Content { Gpus, Shares };
+    void replace(std::vector<DeviceShare> rows, Content content);
+
+    std::vector<DeviceShare> m_rows;
+    Content m_content = Content::Gpus;
+};
+
+} // namespace tokenloupe
