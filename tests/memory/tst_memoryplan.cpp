@@ -263,7 +263,8 @@ void TestMemoryPlan::refusesAbsurdSizes_data()
 {
     QTest::addColumn<QString>("field");
     QTest::addColumn<quint32>("value");
-    for (const char *field : {"context", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
+    for (const char *field :
+         {"context", "sequences", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
         QTest::addRow("%s of 0", field) << QString::fromLatin1(field) << 0U;
     QTest::newRow("head size") << QStringLiteral("headSize") << 0xffffffffU;
     QTest::newRow("feed-forward") << QStringLiteral("feedForward") << 0xffffffffU;
@@ -279,13 +280,17 @@ void TestMemoryPlan::refusesAbsurdSizes()
         settings.contextTokens = 0xffffffffU;
         settings.batchTokens = 0xffffffffU;
     }
+    if (field == QLatin1String("context"))
+        settings.contextTokens = 0;
+    if (field == QLatin1String("sequences"))
+        settings.sequences = 0;
     const std::map<QString, std::uint32_t *> fields = {
-        {"context", &settings.contextTokens}, {"batch", &settings.batchTokens},
-        {"block", &settings.blockTokens},     {"threads", &settings.threads},
-        {"layers", &config.layers},           {"embedding", &config.embedding},
-        {"vocabulary", &config.vocabulary},   {"headSize", &config.headSize},
-        {"feedForward", &config.feedForward}};
-    *fields.at(field) = value;
+        {"batch", &settings.batchTokens}, {"block", &settings.blockTokens},
+        {"threads", &settings.threads},   {"layers", &config.layers},
+        {"embedding", &config.embedding}, {"vocabulary", &config.vocabulary},
+        {"headSize", &config.headSize},   {"feedForward", &config.feedForward}};
+    if (fields.count(field) > 0)
+        *fields.at(field) = value;
     const Result<MemoryPlan> plan = planMemory(config, 0, settings);
     QVERIFY(!plan);
     QCOMPARE(plan.error().code, ErrorCode::InvalidArgument);
