@@ -17,15 +17,6 @@ namespace {
 constexpr std::uint64_t gpuMicroBatch = 512;
 constexpr std::uint64_t programMicroBatch = 256; ///< SessionSettings' own
 
-/// a · b / c, rounded down, without leaving 64 bits on the way.
-std::uint64_t share(std::uint64_t a, std::uint64_t b, std::uint64_t c)
-{
-    if (c == 0)
-        return 0;
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint64_t>(static_cast<Wide>(a) * b / c);
-}
-
 Status sumOf(std::uint64_t &total, std::initializer_list<std::uint64_t> parts, const char *setting)
 {
     CheckedSize sum(total);
@@ -46,62 +37,6 @@ tl::unexpected<Error> tooMuch(const Costs &costs, const Error &error)
 }
 
 } // namespace
-
-WeightPlaces weightPlaces(const ModelShape &shape, const WeightPlan &weights)
-{
-    WeightPlaces places;
-    places.layers.assign(shape.layers, 0);
-    places.isTied = true;
-    for (const WeightClassBytes &planned : weights.classes) {
-        // Values of the class in each layer, and outside of them.
-        std::vector<std::uint64_t> values(shape.layers, 0);
-        std::uint64_t all = 0;
-        for (const ShapeTensor &tensor : shape.tensors) {
-            if (tensor.tensorClass != planned.tensorClass)
-                continue;
-            all += tensor.values();
-            for (const std::uint32_t layer : tensor.layers) {
-                if (layer < shape.layers)
-                    values[layer] += tensor.rows * tensor.columns * (tensor.count / tensor.layers.size());
-            }
-        }
-        if (planned.tensorClass == TensorClass::Output && planned.bytes > 0)
-            places.isTied = false;
-        std::uint64_t before = 0;
-        std::uint64_t given = 0;
-        for (std::uint32_t layer = 0; layer < shape.layers; ++layer) {
-            before += values[layer];
-            const std::uint64_t upTo = share(planned.bytes, std::min(before, all), all);
-            places.layers[layer] += upTo - given;
-            given = upTo;
-        }
-        const std::uint64_t outside = planned.bytes - given;
-        (planned.tensorClass == TensorClass::Embedding ? places.embedding : places.output) += outside;
-    }
-    return places;
-}
-
-ModelConfig configOf(const ModelShape &shape)
-{
-    ModelConfig config;
-    config.name = shape.name;
-    config.architecture = shape.architecture;
-    config.layers = shape.layers;
-    config.embedding = shape.embedding;
-    config.heads = shape.heads;
-    config.headSize = shape.headSize;
-    config.valueHeadSize = static_cast<std::uint32_t>(bufferShape(shape).valueHeadSize);
-    config.feedForward =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(bufferShape(shape).feedForward, UINT32_MAX));
-    config.vocabulary = shape.vocabulary;
-    config.contextTrain = shape.contextTrain;
-    config.ropeDimensions = shape.headSize;
-    for (const KvLayerShape &layer : shape.kvLayers) {
-        config.kvHeads.push_back(layer.heads);
-        config.windows.push_back(layer.window);
-    }
-    return config;
-}
 
 CostModel::CostModel(EstimateRequest request)
     : m_request(std::move(request))
@@ -147,7 +82,7 @@ void CostModel::setCapacity()
         m_capacity = hostMemoryBytes(); // our own program, and nothing else was said
     if (m_request.capacityBytes > 0) {
         for (std::uint64_t &memory : m_cardMemory)
-            memory = share(m_capacity, memory, sum);
+            memory = proportion(m_capacity, memory, sum);
     }
     if (m_cardMemory.empty())
         m_cardMemory.push_back(m_capacity);
@@ -286,7 +221,7 @@ Status CostModel::splitLayers(Costs &costs) const
     }
     std::uint64_t givenState = 0;
     for (std::uint32_t layer = 0; good && layer < shape().layers; ++layer) {
-        const std::uint64_t upTo = share(costs.state, layer + 1, shape().layers);
+        const std::uint64_t upTo = proportion(costs.state, layer + 1, shape().layers);
         std::uint64_t bytes = 0;
         good = sumOf(bytes, {m_places.layers[layer], costs.kv.layers[layer].bytes, upTo - givenState},
                      "context");

@@ -4,6 +4,7 @@
 #include "engine/cache/kvplan.h"
 #include "engine/estimate/estimate.h"
 #include "engine/estimate/estimatebuffers.h"
+#include "engine/estimate/weightplaces.h"
 #include "engine/memory/memoryplan.h"
 
 #include <cstdint>
@@ -11,16 +12,6 @@
 #include <vector>
 
 namespace tokenloupe {
-
-/// Weights by where they lie: in the layers, before them (embedding) and behind them (output head).
-struct WeightPlaces
-{
-    std::uint64_t embedding = 0;
-    std::vector<std::uint64_t> layers;
-    std::uint64_t output = 0;
-    bool isTied = false; ///< the embedding is the output head
-};
-WeightPlaces weightPlaces(const ModelShape &shape, const WeightPlan &weights);
 
 /// Everything at one context and batch, in bytes.
 struct Costs
@@ -92,9 +83,6 @@ private:
     std::uint64_t m_capacity = 0;
     std::vector<std::uint64_t> m_cardMemory;
 };
-
-/// The model's configuration as our own engine would plan it.
-ModelConfig configOf(const ModelShape &shape);
 
 /// Largest number up to searchLimit for which `fits` holds; it must hold for all smaller ones. 0: not even 1.
 constexpr std::uint64_t searchLimit = std::uint64_t(1) << 40;

@@ -73,6 +73,11 @@ BufferShape bufferShape(const ModelShape &shape)
     out.feedForward = std::max(dense, experts);
     if (out.feedForward == 0)
         out.feedForward = shape.feedForward;
+    // A recurrent layer's input matrix gives both what runs through the state and its gate.
+    for (const ShapeTensor &tensor : shape.tensors) {
+        if (tensor.tensorClass == TensorClass::Recurrent)
+            out.feedForward = std::max(out.feedForward, (tensor.rows + 1) / 2);
+    }
     for (const KvLayerShape &layer : shape.kvLayers) {
         if (layer.heads == 0)
             continue;

@@ -29,7 +29,8 @@ constexpr std::uintmax_t largestFile = 16 << 20;
 std::string lookupKey(std::string_view name)
 {
     std::string key = comparableName(name);
-    for (const std::string_view word : {"nvidia", "geforce", "amd", "radeon", "intel", "apple", "graphics"}) {
+    for (const std::string_view word :
+         {"nvidia", "geforce", "amd", "radeon", "intel", "apple", "graphics", "gpu"}) {
         for (std::size_t at = key.find(word); at != std::string::npos; at = key.find(word)) {
             if (key.size() == word.size())
                 return key; // nothing else would be left

@@ -5,6 +5,7 @@
 #include "engine/estimate/costmodel.h"
 #include "engine/estimate/estimatewords.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tokenloupe {
@@ -40,7 +41,9 @@ Status checkShape(const ModelShape *shape, const char *setting)
         return lacks("layers");
     if (shape->embedding == 0)
         return lacks("width (embedding)");
-    if (shape->heads == 0 || shape->headSize == 0)
+    const bool hasAttention = std::any_of(shape->kvLayers.begin(), shape->kvLayers.end(),
+                                          [](const KvLayerShape &layer) { return layer.heads > 0; });
+    if (hasAttention && (shape->heads == 0 || shape->headSize == 0))
         return lacks("attention heads");
     if (shape->vocabulary == 0)
         return lacks("vocabulary");

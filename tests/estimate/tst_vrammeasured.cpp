@@ -24,11 +24,11 @@ std::uint64_t numberOf(const json &row, const char *key, std::uint64_t otherwise
     return row.contains(key) && row[key].is_number() ? row[key].get<std::uint64_t>() : otherwise;
 }
 
-/// KV heads of each layer: one number for all, or a list.
+/// KV heads of each layer: one number for all, or a list (written as text).
 std::vector<std::uint32_t> kvHeadsOf(const json &row)
 {
-    if (row.contains("n_head_kv") && row["n_head_kv"].is_array())
-        return row["n_head_kv"].get<std::vector<std::uint32_t>>();
+    if (row.contains("n_head_kv") && row["n_head_kv"].is_string())
+        return json::parse(row["n_head_kv"].get<std::string>()).get<std::vector<std::uint32_t>>();
     return std::vector<std::uint32_t>(numberOf(row, "n_layer"),
                                       static_cast<std::uint32_t>(numberOf(row, "n_head_kv")));
 }
@@ -73,7 +73,7 @@ bool isComputable(const json &row)
         if (layer.heads > 0 && layer.keySize == 0)
             return false;
     }
-    return row.contains("n_head_kv") && !row.contains("n_swa_note");
+    return row.contains("n_head_kv");
 }
 
 double kvMebibytes(const json &row, const KvShape &shape)
@@ -227,15 +227,11 @@ void TestVramMeasured::keysAndValues()
 {
     QFETCH(json, row);
     KvShape shape = shapeOfRow(row);
-    double measured = row["kv_total_MiB"].get<double>();
-    const std::string id = row["id"].get<std::string>();
-    if (id == "m138") { // llama.cpp with windows: every sixth layer sees all
+    const double measured = row["kv_total_MiB"].get<double>();
+    if (row["id"] == "m138") { // llama.cpp with windows: every sixth layer sees all
         for (std::size_t i = 0; i < shape.layers.size(); ++i)
             shape.layers[i].window = i % 6 == 5 ? 0 : 512;
     }
-    // This log counts 61 layers' keys and values of a rank alone in one line and all of it in another.
-    if (id == "m019")
-        measured = row["kv_formula_MiB"].get<double>();
     const double computed = kvMebibytes(row, shape);
     QVERIFY2(std::abs(computed - measured) < 1.0,
              (std::to_string(computed) + " computed, " + std::to_string(measured) + " measured").c_str());
@@ -270,7 +266,8 @@ void TestVramMeasured::computeBuffers_data()
     const json facts = readJson(path);
     for (const json &row : facts["measured"]) {
         const bool isKnown = row.contains("n_embd") && row.contains("n_vocab") && row.contains("n_ubatch") &&
-                             row.contains("flash_attn") && row["n_head"].is_number() && isComputable(row);
+                             row.contains("flash_attn") && row.contains("n_head") &&
+                             row["n_head"].is_number() && isComputable(row);
         if (isKnown && singleBuffer(row) > 0.0)
             QTest::addRow("%s", row["id"].get<std::string>().c_str()) << row;
     }
@@ -280,10 +277,10 @@ void TestVramMeasured::computeBuffers()
 {
     QFETCH(json, row);
     const double measured = singleBuffer(row);
-    // This engine version copies the experts, which lie on the host, into the card's buffer when it needs
-    // them: that is no activation.
-    const bool copiesExperts =
-        row["engine"] == "llama.cpp" && numberOf(row, "n_expert") > 0 && row.contains("mla_attn") == false;
+    // Weights that lie on the host were copied into the card's buffer when they were needed: experts (m025,
+    // m109), the output head in 16 bits (m097). That is no activation.
+    static const std::set<std::string> copiesWeights{"m025", "m109", "m097"};
+    const bool isCopy = copiesWeights.contains(row["id"].get<std::string>());
     EstimateRequest request;
     request.shape = std::make_shared<ModelShape>(modelOfRow(row));
     request.weightType = "F16";
@@ -302,8 +299,8 @@ void TestVramMeasured::computeBuffers()
     const double ratio = computed / measured;
     const std::string text =
         std::to_string(computed) + " computed, " + std::to_string(measured) + " measured";
-    if (copiesExperts)
-        QVERIFY2(ratio < 2.0, text.c_str());
+    if (isCopy)
+        QVERIFY2(ratio < 0.5, text.c_str());
     else
         QVERIFY2(ratio > 0.5 && ratio < 2.0, text.c_str());
 }

@@ -149,8 +149,7 @@ void TestMemoryPlan::vocabularyAndProgram()
     QCOMPARE(with->bytesOf(MemoryPart::Vocabulary),
              std::uint64_t(2 * (96 + 48 + 32 + 3) + 96 + 48 + 256 + 3 * 48 + 1000 + 400));
     QCOMPARE(with->bytesOf(MemoryPart::Program), std::uint64_t(5000));
-    QCOMPARE(with->total(),
-             without->total() + with->bytesOf(MemoryPart::Vocabulary) + std::uint64_t(5000));
+    QCOMPARE(with->total(), without->total() + with->bytesOf(MemoryPart::Vocabulary) + std::uint64_t(5000));
     for (const MemoryPart part : {MemoryPart::Vocabulary, MemoryPart::Program}) {
         QVERIFY(memoryPartName(part) != memoryPartName(MemoryPart::Runtime));
         QVERIFY(memoryPartTitle(part) != memoryPartTitle(MemoryPart::Runtime));
@@ -264,7 +263,8 @@ void TestMemoryPlan::refusesAbsurdSizes_data()
 {
     QTest::addColumn<QString>("field");
     QTest::addColumn<quint32>("value");
-    for (const char *field : {"context", "sequences", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
+    for (const char *field :
+         {"context", "sequences", "batch", "block", "threads", "layers", "embedding", "vocabulary"})
         QTest::addRow("%s of 0", field) << QString::fromLatin1(field) << 0U;
     QTest::newRow("head size") << QStringLiteral("headSize") << 0xffffffffU;
     QTest::newRow("feed-forward") << QStringLiteral("feedForward") << 0xffffffffU;
@@ -285,11 +285,10 @@ void TestMemoryPlan::refusesAbsurdSizes()
     if (field == QLatin1String("sequences"))
         settings.sequences = 0;
     const std::map<QString, std::uint32_t *> fields = {
-        {"batch", &settings.batchTokens},
-        {"block", &settings.blockTokens},     {"threads", &settings.threads},
-        {"layers", &config.layers},           {"embedding", &config.embedding},
-        {"vocabulary", &config.vocabulary},   {"headSize", &config.headSize},
-        {"feedForward", &config.feedForward}};
+        {"batch", &settings.batchTokens}, {"block", &settings.blockTokens},
+        {"threads", &settings.threads},   {"layers", &config.layers},
+        {"embedding", &config.embedding}, {"vocabulary", &config.vocabulary},
+        {"headSize", &config.headSize},   {"feedForward", &config.feedForward}};
     if (fields.count(field) > 0)
         *fields.at(field) = value;
     const Result<MemoryPlan> plan = planMemory(config, 0, settings);

@@ -5,7 +5,7 @@ _tokenloupe_cli()
 {
     local current=${COMP_WORDS[COMP_CWORD]}
     local previous=${COMP_WORDS[COMP_CWORD-1]}
-    local commands="inspect tokenize render run sample score bench"
+    local commands="inspect tokenize render run sample score estimate bench"
     COMPREPLY=()
 
     if [[ $COMP_CWORD -eq 1 ]]; then
@@ -21,7 +21,30 @@ _tokenloupe_cli()
             mapfile -t COMPREPLY < <(compgen -W "exact" -- "$current")
             return ;;
         --kv-type-k|--kv-type-v)
-            mapfile -t COMPREPLY < <(compgen -W "f32 f16" -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W "f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0" -- "$current")
+            return ;;
+        --flash-attention)
+            mapfile -t COMPREPLY < <(compgen -W "on off" -- "$current")
+            return ;;
+        --layout)
+            mapfile -t COMPREPLY < <(compgen -W "paged contiguous" -- "$current")
+            return ;;
+        --split)
+            mapfile -t COMPREPLY < <(compgen -W "layers tensors" -- "$current")
+            return ;;
+        --weights|--draft-weights)
+            mapfile -t COMPREPLY < <(compgen -W "stored F32 F16 BF16 FP8 INT8 Q8_0 Q6_K Q5_K_M Q4_K_M Q4_0 Q3_K_M
+                IQ4_XS MXFP4 INT4" -- "$current")
+            return ;;
+        --gpu)
+            # Names hold spaces; the program finds them without.
+            mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" estimate --list-gpus --json 2>/dev/null |
+                grep -o '"name":"[^"]*"' | cut -d'"' -f4 | tr -d ' ()')" -- "$current")
+            return ;;
+        --shape|--draft)
+            mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" estimate --list-shapes 2>/dev/null)" -- "$current"
+                compgen -f -- "$current")
+            compopt -o filenames 2>/dev/null
             return ;;
         --samplers)
             mapfile -t COMPREPLY < <(compgen -W "logit_bias penalties top_k top_p min_p temperature" -- "$current")
@@ -43,6 +66,9 @@ _tokenloupe_cli()
                 --frequency-penalty --logit-bias --samplers $session" ;;
             sample) options+=" --cases" ;;
             score) options+=" --file --ids --special --top --against $session" ;;
+            estimate) options+=" --shape --context --batch --micro-batch --kv-type-k --kv-type-v --weights --gpu --vram
+                --this-machine --measure --flash-attention --layout --block-tokens --beams --prompt --draft
+                --draft-weights --split --host-memory --threads --table --list-gpus --list-shapes" ;;
             bench) options+=" --prompt-tokens --predict --repetitions --depth --sampler --tokenizer --trace
                 $session" ;;
         esac
