@@ -71,7 +71,7 @@ private Q_SLOTS:
         TOKENLOUPE_NEED_SMOL(path);
         WindowFixture::useOwnSettings(m_settings);
         WindowFixture::clearSettings();
-        QSettings().setValue(QStringLiteral("context"), 512);
+        QSettings().setValue(QStringLiteral("engine/context"), 512);
         Theme::instance().install();
         Theme::instance().setMode(ThemeMode::Light);
         m_fixture = std::make_unique<WindowFixture>();

@@ -36,8 +36,8 @@ public:
     {
         QSettings settings;
         settings.clear();
-        settings.setValue(QStringLiteral("threads"), 1);
-        settings.setValue(QStringLiteral("context"), 16384);
+        settings.setValue(QStringLiteral("engine/threads"), 1);
+        settings.setValue(QStringLiteral("engine/context"), 16384);
     }
 
     explicit WindowFixture(const QSize &size = {1600, 1000})
