@@ -212,7 +212,8 @@ private Q_SLOTS:
         QVERIFY(fixture.say(QStringLiteral("hello"), 3));
         const auto model = fixture.inspector().host.status().model;
         const QString title = fixture.window->windowTitle();
-        auto *bar = fixture.window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
+        auto *bar =
+            fixture.window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
         QVERIFY(!bar->isVisible());
         fixture.window->openModel(fixture.writeBroken());
         QTRY_VERIFY_WITH_TIMEOUT(bar->isVisible(), WindowFixture::patience);
@@ -349,7 +350,8 @@ private Q_SLOTS:
         StageSettings stage = fixture.inspector().sampler.stage(5);
         stage.params = TemperatureParams{std::numeric_limits<float>::quiet_NaN()};
         fixture.inspector().sampler.setStage(5, stage);
-        auto *bar = fixture.window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
+        auto *bar =
+            fixture.window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
         QTRY_VERIFY(bar->isVisible());
         QCOMPARE(bar->message().kind, MessageKind::Warning);
         QVERIFY(!bar->message().why.isEmpty());
