@@ -48,15 +48,18 @@ Result<std::shared_ptr<const ModelShape>> shapeOf(const std::string &text)
     return sharedShape(std::move(shape));
 }
 
-/// What the tokenizer of a GGUF file will take; a typical one where the file does not say.
-VocabularyFacts vocabularyOf(const std::string &path)
+/// What a GGUF file says beyond its shape about this program: its configuration, where it can run, and its
+/// vocabulary. Where it does not say, typical numbers are taken later.
+void addFileFacts(const std::string &path, EstimateRequest &request)
 {
     const auto file = GgufFile::open(path);
     if (!file)
-        return {};
-    const auto data = readVocabulary(**file, nullptr);
+        return;
+    if (const auto config = readModelConfig(**file); config && architectureSpec(config->architecture))
+        request.config = *config;
     const auto chat = (*file)->stringValue("tokenizer.chat_template");
-    return data ? vocabularyFacts(*data, (*file)->dataOffset(), chat ? chat->size() : 0) : VocabularyFacts{};
+    if (const auto data = readVocabulary(**file, nullptr))
+        request.vocabulary = vocabularyFacts(*data, (*file)->dataOffset(), chat ? chat->size() : 0);
 }
 
 } // namespace
@@ -254,7 +257,7 @@ tl::expected<EstimateRequest, RequestError> estimateRequest(const EstimateOption
         request.target = EstimateTarget::ThisProgram;
         request.devices = {thisMachine()};
         if (!options.model.empty())
-            request.vocabulary = vocabularyOf(options.model);
+            addFileFacts(options.model, request);
     }
     return request;
 }

@@ -58,6 +58,8 @@ Result<CostModel> CostModel::create(const EstimateRequest &request)
     }
     model.m_kv = kvShapeOf(*request.shape, request);
     model.m_buffers = bufferShape(*request.shape);
+    if (request.target == EstimateTarget::ThisProgram)
+        model.m_config = request.config ? *request.config : configOf(*request.shape);
     if (request.draft) {
         auto draft = planWeights(*request.draft, request.draftWeightType);
         if (!draft)
@@ -126,7 +128,7 @@ Status CostModel::addThisProgram(Costs &costs) const
     settings.vocabulary =
         m_request.vocabulary.tokens > 0 ? m_request.vocabulary : typicalVocabulary(shape().vocabulary);
     settings.programBytes = m_request.programBytes;
-    auto plan = planMemory(configOf(shape()), m_weights.bytes, settings);
+    auto plan = planMemory(m_config, m_weights.bytes, settings);
     if (!plan)
         return tl::unexpected(plan.error());
     costs.plan = std::move(*plan);

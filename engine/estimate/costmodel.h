@@ -75,6 +75,7 @@ private:
     std::uint64_t cardKv(const Costs &costs) const;
 
     EstimateRequest m_request;
+    ModelConfig m_config; ///< ThisProgram
     WeightPlan m_weights, m_draftWeights;
     WeightPlaces m_places;
     std::uint64_t m_normBytes = 0;

@@ -44,7 +44,10 @@ struct EstimateRequest
     std::uint64_t hostBytes = 0;  ///< memory for layers that do not fit the cards; 0: this machine's
     std::uint64_t traceBytes = 0; ///< ThisProgram: budget of the logit store
     std::uint32_t threads = 1;    ///< ThisProgram
-    VocabularyFacts vocabulary;   ///< ThisProgram; no tokens: a typical one of the shape's size
+    /// ThisProgram: of a model that it can run, so that the plan is the one that loading makes; else what the
+    /// shape tells.
+    std::optional<ModelConfig> config;
+    VocabularyFacts vocabulary; ///< ThisProgram; no tokens: a typical one of the shape's size
     /// ThisProgram: resident before a model was loaded (code, libraries, window); 0: not counted.
     std::uint64_t programBytes = 0;
 };

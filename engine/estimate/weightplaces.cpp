@@ -65,6 +65,15 @@ ModelConfig configOf(const ModelShape &shape)
     config.vocabulary = shape.vocabulary;
     config.contextTrain = shape.contextTrain;
     config.ropeDimensions = shape.headSize;
+    if (const auto spec = architectureSpec(shape.architecture))
+        config.spec = **spec;
+    for (const ShapeTensor &tensor : shape.tensors) {
+        if (tensor.role == "ffn_down_exps" && shape.experts > 0 && tensor.columns <= UINT32_MAX) {
+            config.experts = shape.experts;
+            config.expertsUsed = shape.expertsUsed;
+            config.expertFeedForward = static_cast<std::uint32_t>(tensor.columns);
+        }
+    }
     for (const KvLayerShape &layer : shape.kvLayers) {
         config.kvHeads.push_back(layer.heads);
         config.windows.push_back(layer.window);

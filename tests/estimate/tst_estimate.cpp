@@ -290,6 +290,20 @@ void TestEstimate::programIsTheMemoryPlan()
     QCOMPARE(partOf(*result, "kv_cache"), std::uint64_t(4096) * 23040);
     request.batch = 3;
     QCOMPARE(partOf(*estimate(request), "kv_cache"), std::uint64_t(3 * 4096) * 23040);
+    // The model's own configuration decides where there is one.
+    request.batch = 1;
+    request.config = configOf(*request.shape);
+    request.config->experts = 8;
+    request.config->expertsUsed = 2;
+    request.config->expertFeedForward = 4096;
+    const auto experts = planMemory(*request.config, partOf(*result, "weights"), settings);
+    QVERIFY(experts);
+    QVERIFY(experts->total() > plan->total());
+    QCOMPARE(*estimateTotal(request), experts->total());
+    const ModelConfig mixture = configOf(*builtInShape("Mixtral-8x7B"));
+    QCOMPARE(mixture.experts, 8U);
+    QCOMPARE(mixture.expertsUsed, 2U);
+    QCOMPARE(mixture.expertFeedForward, 14336U);
     // Latent attention, which the program does not run, is still counted as it is stored.
     EstimateRequest latent = builtIn("DeepSeek-V2-Lite");
     latent.target = EstimateTarget::ThisProgram;
