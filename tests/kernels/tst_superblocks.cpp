@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/formats/codebooks.h"
 #include "tests/kernels/kernelcases.h"
+#include "tests/support/quantize.h"
 #include "tests/support/testmain.h"
 
 #include <QByteArray>
 #include <QRegularExpression>
+#include <algorithm>
+#include <cmath>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -193,6 +196,7 @@ private slots:
     void handMadeRowsThroughProducts_data() { addIsaRows(); }
     void handMadeRowsThroughProducts();
     void codebooks();
+    void quantisedValuesComeBack();
 
 private:
     static void store(const HandMade &block, FencedMemory<std::byte> &bytes)
@@ -257,6 +261,51 @@ void TestSuperBlocks::codebooks()
     QCOMPARE(fingerprint(iq3xxsCodebook), std::uint64_t(0xDFA5DC83D6A155D5ULL));
     QCOMPARE(fingerprint(iq3sCodebook), std::uint64_t(0xFA37020C25B44829ULL));
     QCOMPARE(fingerprint(iq1Codebook), std::uint64_t(0x81C12AE918D508CDULL));
+}
+
+// What tests store their models with: as near as the number of bits promises.
+void TestSuperBlocks::quantisedValuesComeBack()
+{
+    constexpr std::size_t columns = 2048;
+    std::mt19937 random(4);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(columns);
+    for (std::size_t c = 0; c < columns; ++c)
+        values[c] = normal(random) * std::ldexp(1.0F, int(c / 256) - 4); // each block has its own range
+    const std::vector<std::pair<TensorType, double>> bounds = {
+        {TensorType::Q2_K, 0.4},    {TensorType::Q3_K, 0.25},   {TensorType::Q4_K, 0.09},
+        {TensorType::Q5_K, 0.045},  {TensorType::Q6_K, 0.03},   {TensorType::Q8_K, 0.01},
+        {TensorType::IQ4_NL, 0.12}, {TensorType::IQ4_XS, 0.12}, {TensorType::MXFP4, 0.2},
+        {TensorType::TQ2_0, 0.95}};
+    const CpuKernels &kernels = *cpuKernelsFor(IsaLevel::Portable);
+    for (const auto &[type, bound] : bounds) {
+        const std::vector<std::byte> bytes = storeAs(std::uint32_t(type), values);
+        QCOMPARE(bytes.size(), columns / traitsOf(type).blockValues * traitsOf(type).blockBytes);
+        std::vector<float> back(columns);
+        kernels.dequantizeRow({type, 1, std::int64_t(columns), bytes.data()}, 0, back.data());
+        for (std::size_t block = 0; block < columns; block += 256) {
+            double error = 0;
+            double power = 0;
+            for (std::size_t c = block; c < block + 256; ++c) {
+                error += std::pow(double(back[c]) - double(values[c]), 2);
+                power += std::pow(double(values[c]), 2);
+            }
+            const double share = std::sqrt(error / power);
+            QVERIFY2(share < bound && share > bound / 20,
+                     qPrintable(QStringLiteral("%1, block %2: off by %3")
+                                    .arg(QString::fromLatin1(traitsOf(type).name))
+                                    .arg(block / 256)
+                                    .arg(share)));
+        }
+    }
+    // Nothing but zeros.
+    const std::vector<float> zeros(256, 0.0F);
+    for (const auto &[type, bound] : bounds) {
+        const std::vector<std::byte> bytes = storeAs(std::uint32_t(type), zeros);
+        std::vector<float> back(256, 1.0F);
+        kernels.dequantizeRow({type, 1, 256, bytes.data()}, 0, back.data());
+        QVERIFY2(std::count(back.begin(), back.end(), 0.0F) == 256, traitsOf(type).name);
+    }
 }
 
 TOKENLOUPE_TEST_MAIN(TestSuperBlocks)
