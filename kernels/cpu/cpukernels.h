@@ -56,8 +56,8 @@ struct CpuKernels
     void (*fromHalf)(const std::uint16_t *x, std::int64_t n, float *out);
     /// Σ exp(x - max) and Σ (x - max)·exp(x - max) in double: what softmax statistics need. Skips -inf.
     void (*softmaxMoments)(const float *x, std::int64_t n, float max, double *sumExp, double *sumXExp);
-    /// n values (whole blocks) as a computable type, each code the nearest. The same bytes on every set. NaN
-    /// and infinities give some number in the block types.
+    /// n values (whole blocks) as F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1 or Q8_0, each code the nearest. The
+    /// same bytes on every set. NaN and infinities give some number in the block types.
     void (*quantizeRow)(TensorType type, const float *x, std::int64_t n, std::byte *out);
     /// y = (x - mean) / sqrt(variance + eps) · weight + bias, n values; `bias` may be null. `y` may be `x`.
     void (*layerNorm)(const float *x, const float *weight, const float *bias, float eps, std::int64_t n,

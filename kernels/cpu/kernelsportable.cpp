@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cpu/codesportable.h"
 #include "kernels/cpu/isakernels.h"
 #include "kernels/cpu/kerneltable.h"
 #include "kernels/cpu/vectorportable.h"

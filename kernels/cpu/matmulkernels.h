@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/codebookformats.h"
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/decodekernels.h"
-#include "kernels/cpu/weightformats.h"
+#include "kernels/cpu/superkernels.h"
 
 // Matrix products over the Vector type V. Whatever the shape of the call, a sum is made of the same
 // operations in the same order: lane = column mod 16, columns rising, one multiply-add each, then the fixed
@@ -12,12 +13,12 @@
 namespace tokenloupe::kernel {
 
 /// Columns of a tile of weights that is unpacked at a time; with tileRows of them it fits in the first-level
-/// cache.
+/// cache. A multiple of every block size.
 constexpr int tileColumns = 768;
 /// Tokens that one unpacked tile serves before the next is unpacked.
 constexpr int tileBatch = 96;
 
-/// `count` values of a row from column `begin` (a multiple of 32) as float32: sixteen go to out, the next
+/// `count` values of a row from column `begin` (where a block begins) as float32: sixteen go to out, the next
 /// sixteen to out + step, and so on; the last are filled up with zeros.
 template <class V, template <class> class Format>
 struct PlainUnpack
@@ -209,6 +210,44 @@ void withFormat(TensorType type, Visitor visit)
         return visit.template quant<QuantQ5_1>();
     case TensorType::Q8_0:
         return visit.template quant<QuantQ8_0>();
+    case TensorType::IQ4_NL:
+        return visit.template quant<QuantIQ4_NL>();
+    case TensorType::MXFP4:
+        return visit.template quant<QuantMXFP4>();
+    case TensorType::Q2_K:
+        return visit.template super<SuperQ2_K>();
+    case TensorType::Q3_K:
+        return visit.template super<SuperQ3_K>();
+    case TensorType::Q4_K:
+        return visit.template super<SuperQ4_K>();
+    case TensorType::Q5_K:
+        return visit.template super<SuperQ5_K>();
+    case TensorType::Q6_K:
+        return visit.template super<SuperQ6_K>();
+    case TensorType::Q8_K:
+        return visit.template super<SuperQ8_K>();
+    case TensorType::IQ4_XS:
+        return visit.template super<SuperIQ4_XS>();
+    case TensorType::IQ2_XXS:
+        return visit.template super<SuperIQ2_XXS>();
+    case TensorType::IQ2_XS:
+        return visit.template super<SuperIQ2_XS>();
+    case TensorType::IQ2_S:
+        return visit.template super<SuperIQ2_S>();
+    case TensorType::IQ3_XXS:
+        return visit.template super<SuperIQ3_XXS>();
+    case TensorType::IQ3_S:
+        return visit.template super<SuperIQ3_S>();
+    case TensorType::IQ1_S:
+        return visit.template super<SuperIQ1_S>();
+    case TensorType::IQ1_M:
+        return visit.template super<SuperIQ1_M>();
+    case TensorType::TQ1_0:
+        return visit.template super<SuperTQ1_0>();
+    case TensorType::TQ2_0:
+        return visit.template super<SuperTQ2_0>();
+    case TensorType::NVFP4:
+        return visit.template super<SuperNVFP4>();
     default:
         return; // note: the backend refuses what is not computable (TensorTypeTraits) before it comes here
     }
@@ -221,6 +260,8 @@ struct MatmulVisitor
     using DecodePlain = PlainDecode<V, Format, rows>;
     template <template <class> class Format, int rows>
     using DecodeQuant = QuantDecode<V, Format, rows>;
+    template <template <class> class Format, int rows>
+    using DecodeSuper = SuperDecode<V, Format, rows>;
 
     const WeightMatrix &w;
     const float *x;
@@ -241,6 +282,12 @@ struct MatmulVisitor
     void quant() const
     {
         Matmul<V, DecodeQuant, Format, QuantUnpack<V, Format>>::run(w, x, xStride, tokens, y, yStride,
+                                                                    rowBegin, rowEnd);
+    }
+    template <template <class> class Format>
+    void super() const
+    {
+        Matmul<V, DecodeSuper, Format, SuperUnpack<V, Format>>::run(w, x, xStride, tokens, y, yStride,
                                                                     rowBegin, rowEnd);
     }
 };
@@ -273,7 +320,18 @@ struct RowVisitor
     template <template <class> class Format>
     void quant() const
     {
-        using Unpacker = QuantUnpack<V, Format>;
+        unpack<QuantUnpack<V, Format>>();
+    }
+    template <template <class> class Format>
+    void super() const
+    {
+        unpack<SuperUnpack<V, Format>>();
+    }
+
+private:
+    template <class Unpacker>
+    void unpack() const
+    {
         Unpacker::run(w.data + row * Unpacker::rowBytes(w.columns), 0, int(w.columns), out, 16);
     }
 };

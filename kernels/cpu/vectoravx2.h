@@ -11,8 +11,11 @@
 
 namespace tokenloupe::avx2 {
 
+struct Codes; // codesavx2.h
+
 struct Vector
 {
+    using Codes = avx2::Codes;
     struct Reg
     {
         __m256 low;

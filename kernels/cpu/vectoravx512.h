@@ -11,8 +11,11 @@
 
 namespace tokenloupe::avx512 {
 
+struct Codes; // codesavx512.h
+
 struct Vector
 {
+    using Codes = avx512::Codes;
     using Reg = __m512;
     using Group = __m512;
     struct DoubleReg

@@ -14,8 +14,11 @@
 
 namespace tokenloupe::portable {
 
+struct Codes; // codesportable.h
+
 struct Vector
 {
+    using Codes = portable::Codes;
     struct Reg
     {
         float lane[16];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "kernels/formats/blocks.h"
+#include "kernels/formats/superblocks.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 // How each stored type becomes float32 in registers. V is one of the Vector types.
 //
@@ -99,6 +100,28 @@ struct QuantQ8_0
     }
 };
 
+template <class V>
+struct QuantIQ4_NL
+{
+    using Block = BlockIQ4_NL;
+    static constexpr int scaleCount = 1;
+    static void read(const std::byte *p, const float *scales, typename V::Reg &low, typename V::Reg &high)
+    {
+        V::Codes::levels(p + offsetof(Block, q), iq4Levels, V::all(scales[0]), low, high);
+    }
+};
+
+template <class V>
+struct QuantMXFP4
+{
+    using Block = BlockMXFP4;
+    static constexpr int scaleCount = 1;
+    static void read(const std::byte *p, const float *scales, typename V::Reg &low, typename V::Reg &high)
+    {
+        V::Codes::levels(p + offsetof(Block, q), mxfp4Levels, V::all(scales[0]), low, high);
+    }
+};
+
 /// Blocks whose scales are converted together.
 constexpr int scaleBatch = 64;
 
@@ -108,6 +131,11 @@ template <class V, class Format>
 void readScales(const std::byte *p, int count, float *out)
 {
     constexpr int n = Format::scaleCount;
+    if constexpr (std::is_same_v<typename Format::Block, BlockMXFP4>) {
+        for (int b = 0; b < count; ++b)
+            out[b] = halfOfExponent(std::to_integer<std::uint8_t>(p[b * std::int64_t(sizeof(BlockMXFP4))]));
+        return;
+    }
     alignas(64) std::uint16_t halves[scaleBatch * n];
     for (int b = 0; b < count; ++b)
         std::memcpy(halves + b * n, p + b * sizeof(typename Format::Block), n * sizeof(std::uint16_t));

@@ -25,8 +25,13 @@ constexpr Shape shapes[] = {{"135M gate", 1536, 576},
                             {"135M output", 49152, 576},
                             {"1.1B gate", 5632, 2048},
                             {"1.1B down", 2048, 5632}};
-constexpr TensorType types[] = {TensorType::F32,  TensorType::F16,  TensorType::BF16, TensorType::Q4_0,
-                                TensorType::Q4_1, TensorType::Q5_0, TensorType::Q5_1, TensorType::Q8_0};
+constexpr TensorType types[] = {
+    TensorType::F32,     TensorType::F16,   TensorType::BF16,    TensorType::Q4_0,   TensorType::Q4_1,
+    TensorType::Q5_0,    TensorType::Q5_1,  TensorType::Q8_0,    TensorType::Q2_K,   TensorType::Q3_K,
+    TensorType::Q4_K,    TensorType::Q5_K,  TensorType::Q6_K,    TensorType::Q8_K,   TensorType::IQ4_NL,
+    TensorType::IQ4_XS,  TensorType::MXFP4, TensorType::NVFP4,   TensorType::TQ1_0,  TensorType::TQ2_0,
+    TensorType::IQ1_S,   TensorType::IQ1_M, TensorType::IQ2_XXS, TensorType::IQ2_XS, TensorType::IQ2_S,
+    TensorType::IQ3_XXS, TensorType::IQ3_S};
 constexpr IsaLevel levels[] = {IsaLevel::Avx512, IsaLevel::Avx2, IsaLevel::Portable};
 constexpr std::int64_t prefillTokens = 96;
 constexpr std::size_t pastTheCaches = std::size_t(256)
@@ -105,6 +110,8 @@ void registerAll()
         benchmark::RegisterBenchmark((isa + "/expSum").c_str(), exponentials, *kernels);
         for (const TensorType type : types) {
             for (const Shape &shape : shapes) {
+                if (shape.columns % traitsOf(type).blockValues != 0)
+                    continue;
                 const std::string tail = std::string("/") + traitsOf(type).name + "/" + shape.name;
                 benchmark::RegisterBenchmark((isa + "/decode" + tail).c_str(), decode, *kernels, type, shape);
                 benchmark::RegisterBenchmark((isa + "/prefill" + tail).c_str(), prefill, *kernels, type,

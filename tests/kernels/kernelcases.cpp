@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/kernels/kernelcases.h"
 
+#include "tests/kernels/superreference.h"
+
 #include <cmath>
 #include <limits>
 
@@ -50,7 +52,7 @@ double blockValue(TensorType type, const std::byte *p, int i)
         return d * (byte < 128 ? byte : byte - 256);
     }
     default:
-        return std::numeric_limits<double>::quiet_NaN();
+        return superBlockValue(type, p, i);
     }
 }
 
@@ -118,7 +120,7 @@ RandomMatrix::RandomMatrix(TensorType type, std::int64_t rows, std::int64_t colu
     std::mt19937 random(seed);
     for (std::byte &byte : m_bytes)
         byte = std::byte(random() & 255U);
-    // Floats and scales get an exponent between 2^-6 and 2^1, so that no sum is all in one value.
+    // Floats, and scales likewise, get an exponent between 2^-6 and 2^1, so that no sum is all in one value.
     const TensorTypeTraits &traits = traitsOf(type);
     const auto tame = [&](std::size_t at, int bytes, int bias, int fractionBits) {
         std::uint32_t bits = littleEndian(m_bytes.data() + at, bytes);
@@ -132,12 +134,12 @@ RandomMatrix::RandomMatrix(TensorType type, std::int64_t rows, std::int64_t colu
     for (std::size_t at = 0; at < m_bytes.size(); at += traits.blockBytes) {
         if (type == TensorType::F32)
             tame(at, 4, 127, 23);
+        else if (type == TensorType::F16)
+            tame(at, 2, 15, 10);
         else if (type == TensorType::BF16)
             tame(at, 2, 127, 7);
         else
-            tame(at, 2, 15, 10);
-        if (type == TensorType::Q4_1 || type == TensorType::Q5_1)
-            tame(at + 2, 2, 15, 10);
+            tameScales(type, m_bytes.data() + at, random);
     }
 }
 

@@ -12,9 +12,17 @@
 namespace tokenloupe::test {
 
 /// What the kernels multiply by.
-inline constexpr TensorType computableTypes[] = {TensorType::F32,  TensorType::F16,  TensorType::BF16,
-                                                 TensorType::Q4_0, TensorType::Q4_1, TensorType::Q5_0,
-                                                 TensorType::Q5_1, TensorType::Q8_0};
+inline constexpr TensorType computableTypes[] = {
+    TensorType::F32,    TensorType::F16,     TensorType::BF16,  TensorType::Q4_0,    TensorType::Q4_1,
+    TensorType::Q5_0,   TensorType::Q5_1,    TensorType::Q8_0,  TensorType::Q2_K,    TensorType::Q3_K,
+    TensorType::Q4_K,   TensorType::Q5_K,    TensorType::Q6_K,  TensorType::Q8_K,    TensorType::IQ4_NL,
+    TensorType::IQ4_XS, TensorType::MXFP4,   TensorType::NVFP4, TensorType::IQ2_XXS, TensorType::IQ2_XS,
+    TensorType::IQ2_S,  TensorType::IQ3_XXS, TensorType::IQ3_S, TensorType::IQ1_S,   TensorType::IQ1_M,
+    TensorType::TQ1_0,  TensorType::TQ2_0};
+/// What quantizeRow() writes.
+inline constexpr TensorType writableTypes[] = {TensorType::F32,  TensorType::F16,  TensorType::BF16,
+                                               TensorType::Q4_0, TensorType::Q4_1, TensorType::Q5_0,
+                                               TensorType::Q5_1, TensorType::Q8_0};
 inline constexpr IsaLevel isaLevels[] = {IsaLevel::Portable, IsaLevel::Avx2, IsaLevel::Avx512};
 
 const char *isaName(IsaLevel level);

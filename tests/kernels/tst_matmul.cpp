@@ -25,6 +25,11 @@ const std::vector<Shape> plainShapes = {{1, 1, 1},    {3, 5, 2},    {5, 15, 1}, 
 const std::vector<Shape> blockShapes = {{1, 32, 1},   {3, 32, 2},   {9, 64, 3},   {17, 96, 5},
                                         {6, 576, 1},  {13, 576, 4}, {4, 800, 7},  {5, 1568, 2},
                                         {3, 2080, 3}, {7, 2080, 1}, {11, 64, 97}, {3, 96, 200}};
+// For blocks of 64 and 256: one block, more than an unpacked tile (768), the same in numbers that are not its
+// multiples.
+const std::vector<Shape> superShapes = {{1, 256, 1},   {3, 256, 2},  {9, 512, 3},  {6, 768, 1},
+                                        {13, 768, 4},  {4, 1280, 7}, {7, 2304, 1}, {5, 1024, 2},
+                                        {11, 256, 97}, {3, 512, 100}};
 
 /// Input and output with gaps between the tokens, the output's rows from 2 on.
 struct Call
@@ -64,6 +69,8 @@ private slots:
     void writesOnlyItsRows();
     void tokensDoNotMeet_data() { addRows(); }
     void tokensDoNotMeet();
+    void tokenCountsDoNotMatter_data() { addIsaRows(); }
+    void tokenCountsDoNotMatter();
     void rowSplitsDoNotMatter_data() { addRows(); }
     void rowSplitsDoNotMatter();
     void avx2EqualsAvx512_data() { addShapeRows(); }
@@ -78,7 +85,10 @@ private slots:
 private:
     static void addShapes(const QByteArray &name, TensorType type, const IsaLevel *level)
     {
-        for (const Shape &shape : traitsOf(type).blockValues == 1 ? plainShapes : blockShapes) {
+        const auto blockValues = traitsOf(type).blockValues;
+        for (const Shape &shape : blockValues == 1    ? plainShapes
+                                  : blockValues == 32 ? blockShapes
+                                                      : superShapes) {
             const QByteArray row = name + ' ' + traitsOf(type).name + ' ' + QByteArray::number(shape.rows) +
                                    'x' + QByteArray::number(shape.columns) + " t" +
                                    QByteArray::number(shape.tokens);
@@ -181,6 +191,27 @@ void TestMatmul::tokensDoNotMeet()
     QVERIFY(sameBits(together, alone));
 }
 
+void TestMatmul::tokenCountsDoNotMatter()
+{
+    TOKENLOUPE_FETCH_KERNELS(kernels);
+    const Shape shape{7, 256, 40};
+    const Call call(shape);
+    for (const TensorType type : computableTypes) {
+        const RandomMatrix weights(type, shape.rows, shape.columns, 9U);
+        const WeightMatrix w = weights.matrix();
+        FencedMemory<float> all(call.outputSize(shape));
+        kernels.matmul(w, call.x.data(), call.xStride, shape.tokens, all.data(), call.yStride, 0, shape.rows);
+        for (int tokens = 1; tokens < shape.tokens; ++tokens) {
+            FencedMemory<float> some(call.outputSize({shape.rows, shape.columns, tokens}));
+            kernels.matmul(w, call.x.data(), call.xStride, tokens, some.data(), call.yStride, 0, shape.rows);
+            QVERIFY2(std::memcmp(some.data(), all.data(), some.size() * sizeof(float)) == 0,
+                     qPrintable(QStringLiteral("%1, %2 tokens")
+                                    .arg(QString::fromLatin1(traitsOf(type).name))
+                                    .arg(tokens)));
+        }
+    }
+}
+
 void TestMatmul::rowSplitsDoNotMatter()
 {
     TOKENLOUPE_FETCH_KERNELS(kernels);
@@ -256,7 +287,7 @@ void TestMatmul::oneTokensNanStaysThere()
 {
     TOKENLOUPE_FETCH_KERNELS(kernels);
     constexpr int rows = 9;
-    constexpr int columns = 96;
+    constexpr int columns = 256;
     constexpr int tokens = 5;
     for (const TensorType type : computableTypes) {
         const RandomMatrix weights(type, rows, columns, 2U);

@@ -267,7 +267,7 @@ void TestQuantize::setsAgree()
         all.push_back(row);
         all.push_back(std::vector<float>(32, odd));
     }
-    for (const TensorType type : computableTypes) {
+    for (const TensorType type : writableTypes) {
         for (const std::vector<float> &row : all) {
             FencedMemory<std::byte> expected(bytesFor(type, row.size()));
             cpuKernelsFor(IsaLevel::Portable)

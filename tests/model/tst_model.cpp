@@ -37,7 +37,8 @@ private slots:
     {
         QTest::addColumn<int>("type");
         QTest::addColumn<QString>("name");
-        for (const std::uint32_t type : {0U, 1U, 2U, 3U, 6U, 7U, 8U, 30U}) {
+        for (const std::uint32_t type :
+             {0U, 1U, 2U, 3U, 6U, 7U, 8U, 10U, 11U, 12U, 13U, 14U, 15U, 20U, 23U, 30U, 35U, 39U}) {
             const char *name = tensorTypeTraits(type)->name;
             QTest::newRow(name) << int(type) << QString::fromLatin1(name);
         }
@@ -49,6 +50,8 @@ private slots:
         QFETCH(QString, name);
         TinyModelOptions options;
         options.type = TinyType(type);
+        options.embedding = 256;
+        options.feedForward = 256;
         options.chatTemplate = tinyChatTemplate;
         const auto path = writeTinyModel(folder(), options);
         const auto model = Model::load(path);

@@ -5,6 +5,8 @@
 
 #include <QRegularExpression>
 #include <algorithm>
+#include <set>
+#include <string>
 
 using namespace tokenloupe;
 
@@ -39,13 +41,17 @@ private slots:
         row(13, "Q5_K", 256, 2 + 2 + 12 + 32 + 128);
         row(14, "Q6_K", 256, 128 + 64 + 16 + 2);
         row(15, "Q8_K", 256, 4 + 256 + 32);
+        row(20, "IQ4_NL", 32, 2 + 16);
+        row(23, "IQ4_XS", 256, 2 + 2 + 4 + 128);
         row(24, "I8", 1, 1);
         row(25, "I16", 1, 2);
         row(26, "I32", 1, 4);
         row(27, "I64", 1, 8);
         row(28, "F64", 1, 8);
         row(30, "BF16", 1, 2);
+        row(35, "TQ2_0", 256, 64 + 2);
         row(39, "MXFP4", 32, 1 + 16);
+        row(40, "NVFP4", 64, 4 + 32);
     }
 
     void sizes()
@@ -74,6 +80,17 @@ private slots:
         for (std::uint32_t id = 0; id < 1000; ++id) {
             if (const TensorTypeTraits *traits = tensorTypeTraits(id))
                 QVERIFY(traits->blockValues > 0 && traits->blockBytes > 0);
+        }
+    }
+
+    // What weights are stored as can be multiplied; numbers that are none, and sums for integer products,
+    // not.
+    void everyWeightTypeIsComputable()
+    {
+        const std::set<std::string> others = {"Q8_1", "I8", "I16", "I32", "I64", "F64"};
+        for (std::uint32_t id = 0; id < 1000; ++id) {
+            if (const TensorTypeTraits *traits = tensorTypeTraits(id))
+                QVERIFY2(traits->computable == !others.contains(traits->name), traits->name);
         }
     }
 

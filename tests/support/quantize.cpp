@@ -2,6 +2,7 @@
 #include "tests/support/quantize.h"
 
 #include "tests/support/ggufwriter.h"
+#include "tests/support/quantizesuper.h"
 
 #include <algorithm>
 #include <array>
@@ -127,6 +128,8 @@ std::uint16_t bfloatOf(float value)
 
 std::uint32_t blockValuesOf(std::uint32_t typeId)
 {
+    if (const std::uint32_t values = superBlockValuesOf(typeId))
+        return values;
     return typeId == 0 || typeId == 1 || typeId == 30 ? 1 : blockSize;
 }
 
@@ -140,10 +143,16 @@ std::vector<std::byte> storeAs(std::uint32_t typeId, std::span<const float> valu
             out.number(typeId == 1 ? halfOf(value) : bfloatOf(value));
         return out.bytes();
     }
-    if (values.size() % blockSize != 0)
+    const std::size_t blockValues = blockValuesOf(typeId);
+    if (values.size() % blockValues != 0)
         throw std::logic_error("values are not whole blocks");
-    for (std::size_t i = 0; i < values.size(); i += blockSize)
-        appendBlock(out, typeId, Block(values.subspan(i, blockSize)));
+    for (std::size_t i = 0; i < values.size(); i += blockValues) {
+        const auto block = values.subspan(i, blockValues);
+        if (superBlockValuesOf(typeId) != 0)
+            appendSuperBlock(out, typeId, block);
+        else
+            appendBlock(out, typeId, Block(block));
+    }
     return out.bytes();
 }
 

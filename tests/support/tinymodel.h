@@ -20,7 +20,17 @@ enum class TinyType : std::uint32_t {
     Q5_0 = 6,
     Q5_1 = 7,
     Q8_0 = 8,
-    BF16 = 30
+    Q2_K = 10,
+    Q3_K = 11,
+    Q4_K = 12,
+    Q5_K = 13,
+    Q6_K = 14,
+    Q8_K = 15,
+    IQ4_NL = 20,
+    IQ4_XS = 23,
+    BF16 = 30,
+    TQ2_0 = 35,
+    MXFP4 = 39
 };
 
 enum class TinyOutput { Tied, Separate };
@@ -42,7 +52,7 @@ struct TinyModelOptions
 {
     std::uint64_t seed = 1;
     std::uint32_t layers = 2;
-    std::uint32_t embedding = 64; ///< a multiple of 32 when the type is a quantised one, else any
+    std::uint32_t embedding = 64; ///< whole blocks of the type, else any
     std::uint32_t heads = 4;
     std::uint32_t kvHeads = 2;
     std::uint32_t headSize = 0; ///< 0: embedding / heads, and the file does not state it

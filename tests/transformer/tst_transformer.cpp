@@ -147,6 +147,18 @@ void TestTransformer::agreesWithPlainLoops_data()
         test.options.type = type;
         QTest::addRow("%s", name) << test;
     }
+    const std::vector<std::pair<const char *, TinyType>> wideTypes = {
+        {"Q2_K", TinyType::Q2_K},   {"Q3_K", TinyType::Q3_K},     {"Q4_K", TinyType::Q4_K},
+        {"Q5_K", TinyType::Q5_K},   {"Q6_K", TinyType::Q6_K},     {"Q8_K", TinyType::Q8_K},
+        {"MXFP4", TinyType::MXFP4}, {"IQ4_NL", TinyType::IQ4_NL}, {"IQ4_XS", TinyType::IQ4_XS},
+        {"TQ2_0", TinyType::TQ2_0}};
+    for (const auto &[name, type] : wideTypes) {
+        ReferenceCase test;
+        test.options.type = type;
+        test.options.embedding = 256; // one block
+        test.options.feedForward = 512;
+        QTest::addRow("%s", name) << test;
+    }
     ReferenceCase separate;
     separate.options.output = TinyOutput::Separate;
     separate.options.type = TinyType::Q5_0;
