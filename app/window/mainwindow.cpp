@@ -2,6 +2,7 @@
 #include "app/window/mainwindow.h"
 
 #include "app/window/commandpalette.h"
+#include "app/window/contextadvice.h"
 #include "app/window/paneldock.h"
 #include "app/window/runtoolbar.h"
 #include "app/window/workspaces.h"
@@ -111,6 +112,8 @@ void MainWindow::createToolBars()
     addToolBar(Qt::TopToolBarArea, m_messageRow);
     m_messageRow->hide();
     connect(m_message, &MessageBar::closed, m_messageRow, &QWidget::hide);
+    // The only advice with a button so far: other settings of the engine.
+    connect(m_message, &MessageBar::actionTriggered, this, &MainWindow::showEngineSettings);
 }
 
 void MainWindow::createStatusBar()
@@ -176,6 +179,11 @@ void MainWindow::connectEngine()
                      kept,
                      {},
                      {}});
+    });
+    connect(&m_inspector.runs, &RunStore::runEnded, this, [this](RunId id) {
+        const Run *run = m_inspector.runs.run(id);
+        if (run && run->end == EndReason::Context)
+            showMessage(contextFullMessage(m_inspector.host.status()));
     });
     connect(&host, &EngineHost::failed, this, [this](const QString &message) {
         showMessage({MessageKind::Error, tr("The reply could not go on."), message, {}, {}, {}});

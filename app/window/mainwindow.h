@@ -68,6 +68,7 @@ private:
     void chooseModel();
     void fillRecentMenu();
     void refreshAttentionKinds();
+    void showEngineSettings();
     SessionSettings savedSession() const;
     void saveSession(const SessionSettings &session);
     void runPressed();

@@ -254,11 +254,7 @@ void MainWindow::createDeviceMenu()
     settings->setIcon(Theme::instance().icon(QStringLiteral("settings")));
     settings->setData(tr("Engine: context, cache, threads"));
     m_actions.push_back(settings);
-    connect(settings, &QAction::triggered, this, [this] {
-        m_engineSettings->show();
-        m_engineSettings->raise();
-        m_engineSettings->activateWindow();
-    });
+    connect(settings, &QAction::triggered, this, &MainWindow::showEngineSettings);
     connect(m_deviceMenu, &QMenu::aboutToShow, this, [this, settings] {
         m_deviceMenu->clear();
         const EngineStatus &status = m_inspector.host.status();
@@ -293,6 +289,13 @@ void MainWindow::createDeviceMenu()
             });
         }
     });
+}
+
+void MainWindow::showEngineSettings()
+{
+    m_engineSettings->show();
+    m_engineSettings->raise();
+    m_engineSettings->activateWindow();
 }
 
 SessionSettings MainWindow::savedSession() const

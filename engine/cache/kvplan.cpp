@@ -48,6 +48,12 @@ Result<KvPlan> planKv(const KvShape &shape, const KvPlanSettings &settings)
             plan.layers.push_back({});
             continue;
         }
+        const KvLayerShape &kept = shape.layers[layer];
+        for (const Status &good : {checkKvType(shape.keyType, kept.keySize, "key"),
+                                   checkKvType(shape.valueType, kept.valueSize, "value")}) {
+            if (!good)
+                return tl::unexpected(good.error());
+        }
         const CheckedSize cells = cellsOf(shape.layers[layer], shape.blockTokens, settings);
         const CheckedSize bytes = cells * CheckedSize(shape.bytesPerToken(layer));
         sum += bytes;

@@ -36,7 +36,7 @@ struct KvPlan
 /// Cells of a layer: context · sequences, each context rounded up to whole blocks (paged). Where a window is
 /// smaller than that: window · sequences + batch, rounded up to a multiple of 256, which keeps enough for a
 /// whole batch to be written before what left the window is given back. Zero and absurd sizes (more than 63
-/// bits of bytes) are InvalidArgument.
+/// bits of bytes) are InvalidArgument, and so are types that the head sizes do not allow.
 Result<KvPlan> planKv(const KvShape &shape, const KvPlanSettings &settings);
 
 } // namespace tokenloupe

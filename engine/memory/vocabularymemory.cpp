@@ -60,6 +60,11 @@ VocabularyFacts vocabularyFacts(const VocabularyData &data, std::uint64_t header
     return facts;
 }
 
+VocabularyFacts vocabularyFacts(const Model &model)
+{
+    return vocabularyFacts(model.vocabulary(), model.file().dataOffset(), model.chatTemplate().size());
+}
+
 VocabularyFacts typicalVocabulary(std::uint64_t tokens)
 {
     VocabularyFacts facts;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "engine/model/vocabularydata.h"
+#include "engine/model/model.h"
 
 #include <cstdint>
 #include <string>
@@ -26,6 +26,7 @@ struct VocabularyFacts
 
 VocabularyFacts vocabularyFacts(const VocabularyData &data, std::uint64_t headerBytes,
                                 std::uint64_t templateBytes);
+VocabularyFacts vocabularyFacts(const Model &model);
 /// For shapes without a file: a byte-level BPE vocabulary of that size with texts of usual length.
 VocabularyFacts typicalVocabulary(std::uint64_t tokens);
 

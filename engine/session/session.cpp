@@ -84,7 +84,6 @@ KeyPhase keyPhaseOf(OverflowPolicy policy)
 
 RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings)
 {
-    const Model &loaded = *model.model;
     RunMemorySettings memory;
     memory.contextTokens = settings.contextTokens;
     memory.batchTokens = settings.batchTokens;
@@ -95,8 +94,7 @@ RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings
     memory.keyPhase = keyPhaseOf(settings.overflow);
     memory.traceBudgetBytes = settings.logitBudgetBytes;
     memory.threads = static_cast<std::uint32_t>(settings.threads);
-    memory.vocabulary =
-        vocabularyFacts(loaded.vocabulary(), loaded.file().dataOffset(), loaded.chatTemplate().size());
+    memory.vocabulary = vocabularyFacts(*model.model);
     return memory;
 }
 
@@ -136,6 +134,10 @@ SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
         settings.valueType = KvType::F16;
     if (!completed(settings, config))
         settings.overflow = OverflowPolicy::Stop;
+    const auto complete = completed(settings, config);
+    const auto plan = sessionPlan(model, settings);
+    if (complete && (!plan || !fitsMachine(*plan, *complete)))
+        settings.contextTokens = 0;
     return settings;
 }
 
@@ -364,7 +366,7 @@ Result<std::span<const float>> Session::computeAfresh(std::span<const TokenId> t
     while (row && !tokens.empty()) {
         ForwardRequest request;
         request.tokens = tokens.first(std::min<std::size_t>(
-            {tokens.size(), s.engine.settings.batchTokens, cache.largestAppend(sequence)}));
+            {tokens.size(), s.engine.settings.batchTokens, std::max(1U, cache.largestAppend(sequence))}));
         request.stop = stop;
         tokens = tokens.subspan(request.tokens.size());
         row = s.engine.transformer->forward(request, cache, sequence);
@@ -406,7 +408,8 @@ Status Session::score(std::span<const TokenId> ids,
     for (std::size_t done = 0; status && done < wanted.size();) {
         ForwardRequest request;
         request.tokens = std::span<const TokenId>(wanted).subspan(
-            done, std::min<std::size_t>({rows, wanted.size() - done, cache.largestAppend(sequence)}));
+            done,
+            std::min<std::size_t>({rows, wanted.size() - done, std::max(1U, cache.largestAppend(sequence))}));
         request.rows = LogitRows::All;
         request.stop = stop;
         const auto result = s.engine.transformer->forward(request, cache, sequence);

@@ -49,7 +49,8 @@ struct SessionSettings
 Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings);
 
 /// Settings made for another model, changed where this one does not allow them: KV types that its heads are
-/// too odd for become f16; streaming in a context too small for it becomes stopping.
+/// too odd for become f16; streaming in a context too small for it becomes stopping; a context that the
+/// machine has no room for becomes the default one.
 SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings);
 
 /// A run to be started.

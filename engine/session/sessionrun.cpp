@@ -167,8 +167,9 @@ Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::s
             continue;
         }
         const std::size_t missing = m_context.size() - held;
-        const std::uint32_t most =
-            std::min({settings.batchTokens, settings.contextTokens - held, cache.largestAppend(m_sequence)});
+        // Where branches hold all blocks, the append of one token says so.
+        const std::uint32_t most = std::min({settings.batchTokens, settings.contextTokens - held,
+                                             std::max(1U, cache.largestAppend(m_sequence))});
         const auto batch =
             std::span<const TokenId>(m_context).subspan(held, std::min<std::size_t>(missing, most));
         if (Status room = m_engine.checkMemory(static_cast<std::uint32_t>(batch.size())); !room)
@@ -230,7 +231,7 @@ void SessionRun::rewindTo(std::uint32_t step)
     m_justComputed = 0;
 }
 
-Status SessionRun::branchFrom(const SessionRun &parent, std::uint32_t step)
+void SessionRun::branchFrom(const SessionRun &parent, std::uint32_t step)
 {
     const std::size_t count = std::size_t(parent.m_promptTokens) + step;
     m_history = parent.m_history;
@@ -250,7 +251,6 @@ Status SessionRun::branchFrom(const SessionRun &parent, std::uint32_t step)
         m_engine.cache->setRun(m_sequence, m_id);
     }
     rewindTo(step);
-    return {};
 }
 
 void SessionRun::forgetLast()

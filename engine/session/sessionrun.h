@@ -48,7 +48,7 @@ public:
     /// The state before `step`, except for the logits, which the caller has to get.
     void rewindTo(std::uint32_t step);
     /// As `parent` was before its step `step`, sharing its blocks.
-    Status branchFrom(const SessionRun &parent, std::uint32_t step);
+    void branchFrom(const SessionRun &parent, std::uint32_t step);
     /// The last token of the context is computed anew by the next feed(), or all of it when nothing is kept.
     void forgetLast();
 

@@ -9,7 +9,9 @@
 #include "widgets/views/chain/chainpanel.h"
 #include "widgets/views/chat/chatview.h"
 #include "widgets/views/kvcache/kvcachepanel.h"
+#include "widgets/views/settings/enginesettingsdialog.h"
 
+#include <QAbstractButton>
 #include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QFileDialog>
@@ -231,6 +233,30 @@ private Q_SLOTS:
         // A model that opens takes the message away.
         QVERIFY(fixture.open(fixture.writeTiny("other")));
         QTRY_VERIFY(!bar->isVisible());
+    }
+
+    void aFullContextSaysWhatWouldFit()
+    {
+        QSettings().setValue(QStringLiteral("engine/context"), 64);
+        WindowFixture fixture;
+        QVERIFY(fixture.openTiny());
+        fixture.inspector().conversation.send(QStringLiteral("hello"));
+        QTRY_VERIFY_WITH_TIMEOUT(fixture.run() && fixture.run()->end, WindowFixture::patience);
+        QCOMPARE(*fixture.run()->end, EndReason::Context); // its settings ban the end of a turn
+        auto *bar =
+            fixture.window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
+        QTRY_VERIFY_WITH_TIMEOUT(bar->isVisible(), WindowFixture::patience);
+        QVERIFY(bar->message().what.contains(QStringLiteral("64 tokens")));
+        QVERIFY(bar->message().advice.contains(QStringLiteral("256"))); // what it was trained for
+        QCOMPARE(fixture.inspector().conversation.entries().size(), std::size_t(2));
+        // The button leads to the settings.
+        auto *dialog = fixture.window->findChild<EngineSettingsDialog *>();
+        QVERIFY(!dialog->isVisible());
+        for (QAbstractButton *button : bar->findChildren<QAbstractButton *>()) {
+            if (button->text() == bar->message().action)
+                QTest::mouseClick(button, Qt::LeftButton);
+        }
+        QVERIFY(dialog->isVisible());
     }
 
     void anotherModelBeginsAnew()

@@ -5,31 +5,10 @@
 
 namespace tokenloupe {
 
-namespace {
-
-QVariant alignment(int column)
-{
-    return QVariant::fromValue(
-        Qt::Alignment((column == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
-}
-
-QString timesText(double ratio)
-{
-    return QStringLiteral("× ") + formatSignificant(ratio, 3);
-}
-
-} // namespace
-
 void AttentionModel::setVariants(std::vector<AttentionVariant> variants)
 {
-    const bool sameRows = variants.size() == m_variants.size() && !variants.empty();
-    if (!sameRows)
-        beginResetModel();
-    m_variants = std::move(variants);
-    if (sameRows)
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
-    else
-        endResetModel();
+    replace(variants.size() == m_variants.size() ? Rows::Same : Rows::Others,
+            [&] { m_variants = std::move(variants); });
 }
 
 int AttentionModel::rowCount(const QModelIndex &parent) const
@@ -37,15 +16,13 @@ int AttentionModel::rowCount(const QModelIndex &parent) const
     return parent.isValid() ? 0 : static_cast<int>(m_variants.size());
 }
 
-int AttentionModel::columnCount(const QModelIndex &parent) const
+QStringList AttentionModel::titles() const
 {
-    return parent.isValid() ? 0 : int(ColumnCount);
+    return {tr("attention"), tr("a token"), tr("to multi-head")};
 }
 
-QVariant AttentionModel::data(const QModelIndex &index, int role) const
+QVariant AttentionModel::cell(const QModelIndex &index, int role) const
 {
-    if (!index.isValid())
-        return {};
     const AttentionVariant &variant = m_variants[static_cast<std::size_t>(index.row())];
     switch (role) {
     case Qt::DisplayRole:
@@ -56,7 +33,7 @@ QVariant AttentionModel::data(const QModelIndex &index, int role) const
         case BytesColumn:
             return formatBytes(variant.bytesPerToken);
         case RatioColumn:
-            return timesText(variant.ratio);
+            return formatTimes(variant.ratio);
         default:
             return {};
         }
@@ -65,28 +42,6 @@ QVariant AttentionModel::data(const QModelIndex &index, int role) const
         return QString::fromStdString(variant.how);
     case OwnRole:
         return variant.isOwn;
-    case Qt::TextAlignmentRole:
-        return alignment(index.column());
-    default:
-        return {};
-    }
-}
-
-QVariant AttentionModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal)
-        return {};
-    if (role == Qt::TextAlignmentRole)
-        return alignment(section);
-    if (role != Qt::DisplayRole)
-        return {};
-    switch (section) {
-    case NameColumn:
-        return tr("attention");
-    case BytesColumn:
-        return tr("a token");
-    case RatioColumn:
-        return tr("to multi-head");
     default:
         return {};
     }

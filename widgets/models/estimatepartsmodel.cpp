@@ -25,15 +25,8 @@ QString howOf(const EstimatePart &part)
 
 void EstimatePartsModel::setResult(EstimatorResultPtr result)
 {
-    // While someone types only numbers change: the selected row stays selected.
-    const bool sameRows = rowsOf(result) == rowsOf(m_result) && rowsOf(result) > 0;
-    if (!sameRows)
-        beginResetModel();
-    m_result = std::move(result);
-    if (sameRows)
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
-    else
-        endResetModel();
+    replace(rowsOf(result) == rowsOf(m_result) ? Rows::Same : Rows::Others,
+            [&] { m_result = std::move(result); });
 }
 
 int EstimatePartsModel::rowCount(const QModelIndex &parent) const
@@ -41,15 +34,13 @@ int EstimatePartsModel::rowCount(const QModelIndex &parent) const
     return parent.isValid() ? 0 : rowsOf(m_result);
 }
 
-int EstimatePartsModel::columnCount(const QModelIndex &parent) const
+QStringList EstimatePartsModel::titles() const
 {
-    return parent.isValid() ? 0 : int(ColumnCount);
+    return {tr("part"), tr("memory"), tr("% of sum")};
 }
 
-QVariant EstimatePartsModel::data(const QModelIndex &index, int role) const
+QVariant EstimatePartsModel::cell(const QModelIndex &index, int role) const
 {
-    if (!index.isValid())
-        return {};
     const Estimate &estimate = *m_result->estimate;
     const EstimatePart &part = estimate.parts[static_cast<std::size_t>(index.row())];
     switch (role) {
@@ -69,34 +60,10 @@ QVariant EstimatePartsModel::data(const QModelIndex &index, int role) const
     case Qt::ToolTipRole:
     case HowRole:
         return howOf(part);
-    case Qt::TextAlignmentRole:
-        return QVariant::fromValue(Qt::Alignment(
-            (index.column() == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
     case ValueRole:
         return qulonglong(part.bytes);
     case ColorRole:
         return index.column() == NameColumn ? QVariant(index.row()) : QVariant();
-    default:
-        return {};
-    }
-}
-
-QVariant EstimatePartsModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal)
-        return {};
-    if (role == Qt::TextAlignmentRole)
-        return QVariant::fromValue(
-            Qt::Alignment((section == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
-    if (role != Qt::DisplayRole)
-        return {};
-    switch (section) {
-    case NameColumn:
-        return tr("part");
-    case BytesColumn:
-        return tr("memory");
-    case ShareColumn:
-        return tr("% of sum");
     default:
         return {};
     }

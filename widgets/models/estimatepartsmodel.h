@@ -2,32 +2,32 @@
 #pragma once
 
 #include "widgets/models/estimatorresult.h"
-
-#include <QAbstractTableModel>
+#include "widgets/models/figuretablemodel.h"
 
 namespace tokenloupe {
 
 /// The parts of an estimate: what, bytes, share of the sum; the arithmetic behind each as a role.
-class EstimatePartsModel : public QAbstractTableModel
+class EstimatePartsModel : public FigureTableModel
 {
     Q_OBJECT
 
 public:
-    enum Column { NameColumn, BytesColumn, ShareColumn, ColumnCount };
+    enum Column { NameColumn, BytesColumn, ShareColumn };
     enum Role {
         HowRole = Qt::UserRole, ///< QString: arithmetic, and below it the detail, one a line
         ValueRole,              ///< qulonglong bytes
         ColorRole,              ///< int, in the first column: index of the part's colour in the bar
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    using FigureTableModel::FigureTableModel;
 
     void setResult(EstimatorResultPtr result);
 
     int rowCount(const QModelIndex &parent = {}) const override;
-    int columnCount(const QModelIndex &parent = {}) const override;
-    QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+protected:
+    QStringList titles() const override;
+    QVariant cell(const QModelIndex &index, int role) const override;
 
 private:
     EstimatorResultPtr m_result;

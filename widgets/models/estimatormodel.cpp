@@ -48,7 +48,7 @@ EstimatorModel::EstimatorModel(EngineHost &host, std::filesystem::path ownCards,
     connect(m_reader, &ShapeReader::failed, this, &EstimatorModel::readFailed);
     connect(m_draftReader, &ShapeReader::failed, this, &EstimatorModel::readFailed);
     connect(&host, &EngineHost::statusChanged, this, &EstimatorModel::followHost);
-    m_loaded = host.status().model;
+    follow(host.status().model);
 }
 
 EstimatorModel::~EstimatorModel() = default;
@@ -74,11 +74,17 @@ QString EstimatorModel::loadedTitle() const
     return m_loaded ? modelTitle(*m_loaded->model) : QString();
 }
 
+void EstimatorModel::follow(std::shared_ptr<const LoadedModel> model)
+{
+    m_loaded = std::move(model);
+    m_vocabulary = m_loaded ? vocabularyFacts(*m_loaded->model) : VocabularyFacts();
+}
+
 void EstimatorModel::followHost()
 {
     if (m_host.status().model == m_loaded)
         return;
-    m_loaded = m_host.status().model;
+    follow(m_host.status().model);
     if (m_inputs.model.origin == ShapeOrigin::Loaded)
         m_reader->read(m_inputs.model, m_loaded);
     Q_EMIT inputsChanged(); // the loaded model's name is among what can be chosen
@@ -192,6 +198,11 @@ void EstimatorModel::request()
         const EngineStatus &status = m_host.status();
         job.request.traceBytes = status.session.logitBudgetBytes;
         job.request.threads = static_cast<std::uint32_t>(std::max(1, status.threads));
+        job.request.programBytes = status.programBytes;
+        if (m_loaded && m_inputs.model.origin == ShapeOrigin::Loaded) {
+            job.request.config = m_loaded->config();
+            job.request.vocabulary = m_vocabulary;
+        }
     }
     m_worker->post(std::move(job));
 }

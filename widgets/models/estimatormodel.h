@@ -63,6 +63,7 @@ private:
         EstimateRequest request;
     };
     void followHost();
+    void follow(std::shared_ptr<const LoadedModel> model);
     void request();
     void readFailed(const ShapeChoice &choice, const QString &reason);
 
@@ -71,6 +72,7 @@ private:
     GpuCatalogue m_catalogue;
     EstimatorInputs m_inputs;
     std::shared_ptr<const LoadedModel> m_loaded;
+    VocabularyFacts m_vocabulary; ///< of m_loaded
     std::shared_ptr<const ModelShape> m_shape, m_draftShape;
     EstimatorResultPtr m_result;
     std::uint64_t m_asked = 0;

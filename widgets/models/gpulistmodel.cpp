@@ -21,25 +21,20 @@ void GpuListModel::setGpus(const std::vector<Gpu> &gpus)
     std::vector<DeviceShare> rows;
     for (const Gpu &gpu : gpus)
         rows.push_back({gpu});
-    replace(std::move(rows), Content::Gpus);
+    show(std::move(rows), Content::Gpus);
 }
 
 void GpuListModel::setShares(const std::vector<DeviceShare> &shares)
 {
-    replace(shares, Content::Shares);
+    show(shares, Content::Shares);
 }
 
-void GpuListModel::replace(std::vector<DeviceShare> rows, Content content)
+void GpuListModel::show(std::vector<DeviceShare> rows, Content content)
 {
-    const bool sameShape = content == m_content && rows.size() == m_rows.size() && !rows.empty();
-    if (!sameShape)
-        beginResetModel();
-    m_rows = std::move(rows);
-    m_content = content;
-    if (sameShape)
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
-    else
-        endResetModel();
+    replace(content == m_content && rows.size() == m_rows.size() ? Rows::Same : Rows::Others, [&] {
+        m_rows = std::move(rows);
+        m_content = content;
+    });
 }
 
 int GpuListModel::rowCount(const QModelIndex &parent) const
@@ -47,17 +42,14 @@ int GpuListModel::rowCount(const QModelIndex &parent) const
     return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
 }
 
-int GpuListModel::columnCount(const QModelIndex &parent) const
+QStringList GpuListModel::titles() const
 {
-    if (parent.isValid())
-        return 0;
-    return m_content == Content::Shares ? FitsColumn + 1 : BandwidthColumn + 1;
+    QStringList all{tr("card"), tr("memory"), tr("bandwidth"), tr("layers"), tr("placed"), tr("verdict")};
+    return m_content == Content::Shares ? all : all.mid(0, BandwidthColumn + 1);
 }
 
-QVariant GpuListModel::data(const QModelIndex &index, int role) const
+QVariant GpuListModel::cell(const QModelIndex &index, int role) const
 {
-    if (!index.isValid())
-        return {};
     const DeviceShare &row = m_rows[static_cast<std::size_t>(index.row())];
     const Gpu &gpu = row.gpu;
     switch (role) {
@@ -88,38 +80,8 @@ QVariant GpuListModel::data(const QModelIndex &index, int role) const
             parts << QString::number(gpu.year);
         return parts.join(QStringLiteral(" · "));
     }
-    case Qt::TextAlignmentRole:
-        return QVariant::fromValue(Qt::Alignment(
-            (index.column() == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
     case FitsRole:
         return index.column() == FitsColumn ? QVariant(row.fits) : QVariant();
-    default:
-        return {};
-    }
-}
-
-QVariant GpuListModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal)
-        return {};
-    if (role == Qt::TextAlignmentRole)
-        return QVariant::fromValue(
-            Qt::Alignment((section == NameColumn ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
-    if (role != Qt::DisplayRole)
-        return {};
-    switch (section) {
-    case NameColumn:
-        return tr("card");
-    case MemoryColumn:
-        return tr("memory");
-    case BandwidthColumn:
-        return tr("bandwidth");
-    case LayersColumn:
-        return tr("layers");
-    case BytesColumn:
-        return tr("placed");
-    case FitsColumn:
-        return tr("verdict");
     default:
         return {};
     }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/estimate/estimate.h"
+#include "widgets/models/figuretablemodel.h"
 
-#include <QAbstractTableModel>
 #include <vector>
 
 namespace tokenloupe {
@@ -12,7 +12,7 @@ QString formatBandwidth(double bytesPerSecond); ///< "1 008 GB/s", as makers sta
 QString formatFlops(double perSecond);          ///< "165 TFLOP/s"
 
 /// Cards with their memory and bandwidth; with shares also what of the model each one gets.
-class GpuListModel : public QAbstractTableModel
+class GpuListModel : public FigureTableModel
 {
     Q_OBJECT
 
@@ -22,19 +22,20 @@ public:
         FitsRole = Qt::UserRole, ///< bool, in FitsColumn
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    using FigureTableModel::FigureTableModel;
 
     void setGpus(const std::vector<Gpu> &gpus);             ///< name, memory, bandwidth
     void setShares(const std::vector<DeviceShare> &shares); ///< all columns
 
     int rowCount(const QModelIndex &parent = {}) const override;
-    int columnCount(const QModelIndex &parent = {}) const override;
-    QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+protected:
+    QStringList titles() const override;
+    QVariant cell(const QModelIndex &index, int role) const override;
 
 private:
     enum class Content { Gpus, Shares };
-    void replace(std::vector<DeviceShare> rows, Content content);
+    void show(std::vector<DeviceShare> rows, Content content);
 
     std::vector<DeviceShare> m_rows;
     Content m_content = Content::Gpus;

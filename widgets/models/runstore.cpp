@@ -29,16 +29,23 @@ const StepRecord *RunStore::record(StepRef ref) const
     return &found->steps[ref.step.value()];
 }
 
-std::vector<StepRecord> RunStore::stepsBefore(StepRef parent, RunId branch) const
+Run RunStore::begun(const RunRecord &start) const
 {
-    const Run *from = parent.isValid() ? run(parent.run) : nullptr;
-    if (!from)
-        return {};
-    const std::size_t count = std::min<std::size_t>(parent.step.value(), from->steps.size());
-    std::vector<StepRecord> steps(from->steps.begin(), from->steps.begin() + std::ptrdiff_t(count));
-    for (StepRecord &step : steps)
-        step.ref.run = branch;
-    return steps;
+    Run begun{start, {}, std::nullopt};
+    const Run *parent = start.parent.isValid() ? run(start.parent.run) : nullptr;
+    if (!parent)
+        return begun;
+    const std::size_t count = std::min<std::size_t>(start.parent.step.value(), parent->steps.size());
+    begun.steps.assign(parent->steps.begin(), parent->steps.begin() + std::ptrdiff_t(count));
+    for (StepRecord &step : begun.steps)
+        step.ref.run = start.run;
+    // The prompt was read once, for both.
+    begun.start.promptText = parent->start.promptText;
+    begun.start.reusedTokens = parent->start.reusedTokens;
+    begun.start.prefilledTokens = parent->start.prefilledTokens;
+    begun.start.prefillMs = parent->start.prefillMs;
+    begun.start.tokenizeMs = parent->start.tokenizeMs;
+    return begun;
 }
 
 StepRef RunStore::newestStep() const
@@ -65,7 +72,7 @@ void RunStore::apply(const std::vector<TraceEvent> &events)
     for (const TraceEvent &event : events) {
         if (const auto *start = std::get_if<RunRecord>(&event)) {
             flush();
-            m_runs[start->run] = Run{*start, stepsBefore(start->parent, start->run), std::nullopt};
+            m_runs[start->run] = begun(*start);
             m_newest = start->run;
             any = true;
             Q_EMIT runStarted(start->run);

@@ -51,8 +51,8 @@ Q_SIGNALS:
     void updated(); ///< after the above, once per batch
 
 private:
-    /// What a branch has in common with the run that it left: its steps before that.
-    std::vector<StepRecord> stepsBefore(StepRef parent, RunId branch) const;
+    /// A run as it starts. A branch has the prompt and its first steps in common with the run that it left.
+    Run begun(const RunRecord &start) const;
 
     std::map<RunId, Run> m_runs;
     RunId m_newest;

@@ -20,29 +20,12 @@ double ratioOf(const TextbookFormula &formula)
                               : static_cast<double>(formula.says) / static_cast<double>(formula.right);
 }
 
-QVariant alignment(int column)
-{
-    return QVariant::fromValue(
-        Qt::Alignment((column == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter));
-}
-
-QString timesText(double ratio)
-{
-    return QStringLiteral("× ") + formatSignificant(ratio, 3);
-}
-
 } // namespace
 
 void TextbookModel::setResult(EstimatorResultPtr result)
 {
-    const bool sameRows = rowsOf(result) == rowsOf(m_result) && rowsOf(result) > 0;
-    if (!sameRows)
-        beginResetModel();
-    m_result = std::move(result);
-    if (sameRows)
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
-    else
-        endResetModel();
+    replace(rowsOf(result) == rowsOf(m_result) ? Rows::Same : Rows::Others,
+            [&] { m_result = std::move(result); });
 }
 
 int TextbookModel::rowCount(const QModelIndex &parent) const
@@ -50,15 +33,13 @@ int TextbookModel::rowCount(const QModelIndex &parent) const
     return parent.isValid() ? 0 : rowsOf(m_result);
 }
 
-int TextbookModel::columnCount(const QModelIndex &parent) const
+QStringList TextbookModel::titles() const
 {
-    return parent.isValid() ? 0 : int(ColumnCount);
+    return {tr("formula"), tr("says"), tr("right"), tr("says / right")};
 }
 
-QVariant TextbookModel::data(const QModelIndex &index, int role) const
+QVariant TextbookModel::cell(const QModelIndex &index, int role) const
 {
-    if (!index.isValid())
-        return {};
     const TextbookFormula &formula = m_result->estimate->textbook[static_cast<std::size_t>(index.row())];
     switch (role) {
     case Qt::DisplayRole:
@@ -70,7 +51,7 @@ QVariant TextbookModel::data(const QModelIndex &index, int role) const
         case RightColumn:
             return formatBytes(formula.right);
         case RatioColumn:
-            return timesText(ratioOf(formula));
+            return formatTimes(ratioOf(formula));
         default:
             return {};
         }
@@ -85,30 +66,6 @@ QVariant TextbookModel::data(const QModelIndex &index, int role) const
         const double ratio = ratioOf(formula);
         return index.column() == RatioColumn ? QVariant(!(std::abs(ratio - 1.0) <= 0.01)) : QVariant();
     }
-    case Qt::TextAlignmentRole:
-        return alignment(index.column());
-    default:
-        return {};
-    }
-}
-
-QVariant TextbookModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal)
-        return {};
-    if (role == Qt::TextAlignmentRole)
-        return alignment(section);
-    if (role != Qt::DisplayRole)
-        return {};
-    switch (section) {
-    case NameColumn:
-        return tr("formula");
-    case SaysColumn:
-        return tr("says");
-    case RightColumn:
-        return tr("right");
-    case RatioColumn:
-        return tr("says / right");
     default:
         return {};
     }

@@ -2,31 +2,31 @@
 #pragma once
 
 #include "widgets/models/estimatorresult.h"
-
-#include <QAbstractTableModel>
+#include "widgets/models/figuretablemodel.h"
 
 namespace tokenloupe {
 
 /// Common simplified formulas beside the right numbers: name, what it says, what is right, how far off.
-class TextbookModel : public QAbstractTableModel
+class TextbookModel : public FigureTableModel
 {
     Q_OBJECT
 
 public:
-    enum Column { NameColumn, SaysColumn, RightColumn, RatioColumn, ColumnCount };
+    enum Column { NameColumn, SaysColumn, RightColumn, RatioColumn };
     enum Role {
         HowRole = Qt::UserRole, ///< QString: the formula, and below it why it differs
         OffRole,                ///< bool, in RatioColumn: more than a hundredth off
     };
 
-    using QAbstractTableModel::QAbstractTableModel;
+    using FigureTableModel::FigureTableModel;
 
     void setResult(EstimatorResultPtr result);
 
     int rowCount(const QModelIndex &parent = {}) const override;
-    int columnCount(const QModelIndex &parent = {}) const override;
-    QVariant data(const QModelIndex &index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+protected:
+    QStringList titles() const override;
+    QVariant cell(const QModelIndex &index, int role) const override;
 
 private:
     EstimatorResultPtr m_result;

@@ -124,6 +124,11 @@ QString formatSignificant(double value, int digits)
     return signText(grouped(significant(value, digits)));
 }
 
+QString formatTimes(double ratio)
+{
+    return QStringLiteral("× ") + formatSignificant(ratio, 3);
+}
+
 QString formatRate(double perSecond, const QString &unit)
 {
     if (!std::isfinite(perSecond))

@@ -17,6 +17,7 @@ QString formatMebibytes(std::uint64_t bytes); ///< "92.1" (unit in the heading)
 QString formatMilliseconds(double ms);        ///< "10.4 ms"
 QString formatPercent(double share);          ///< 0.376 -> "37.6" (no sign)
 QString formatSignificant(double value, int digits = 4);
+QString formatTimes(double ratio);                         ///< "× 1.25"
 QString formatRate(double perSecond, const QString &unit); ///< "96.4 tok/s"
 /// Steps are counted from 1 for people.
 QString formatStep(StepIndex step);

@@ -23,6 +23,9 @@ _tokenloupe_cli()
         --kv-type-k|--kv-type-v)
             mapfile -t COMPREPLY < <(compgen -W "f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0" -- "$current")
             return ;;
+        --overflow)
+            mapfile -t COMPREPLY < <(compgen -W "stop drop-turns streaming" -- "$current")
+            return ;;
         --flash-attention)
             mapfile -t COMPREPLY < <(compgen -W "on off" -- "$current")
             return ;;
@@ -56,13 +59,13 @@ _tokenloupe_cli()
     esac
 
     if [[ $current == -* ]]; then
-        local session="--threads --context --kv-type-k --kv-type-v --precision --backend"
+        local session="--threads --context --kv-type-k --kv-type-v --kv-block --precision --backend"
         local options="--json --help --version"
         case ${COMP_WORDS[1]} in
             tokenize) options+=" --file --jsonl --special --add-special --merges --decode" ;;
             render) options+=" --template --messages --jsonl --vars --no-generation-prompt" ;;
             run) options+=" --prompt --prompt-file --ids --chat --predict --seed --top --stages --ignore-eos
-                --no-cache --temp --top-k --top-p --min-p --repeat-penalty --repeat-last-n --presence-penalty
+                --no-cache --overflow --sinks --temp --top-k --top-p --min-p --repeat-penalty --repeat-last-n --presence-penalty
                 --frequency-penalty --logit-bias --samplers $session" ;;
             sample) options+=" --cases" ;;
             score) options+=" --file --ids --special --top --against $session" ;;

@@ -7,27 +7,11 @@
 
 namespace tokenloupe {
 
-namespace {
-
-bool isNumber(int column)
-{
-    return column == CacheWasteModel::AmountColumn || column == CacheWasteModel::ShareColumn;
-}
-
-} // namespace
-
 void CacheWasteModel::setRows(std::vector<WasteRow> rows)
 {
     const bool same = std::equal(rows.begin(), rows.end(), m_rows.begin(), m_rows.end(),
                                  [](const WasteRow &a, const WasteRow &b) { return a.name == b.name; });
-    if (same && !rows.empty()) {
-        m_rows = std::move(rows);
-        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
-        return;
-    }
-    beginResetModel();
-    m_rows = std::move(rows);
-    endResetModel();
+    replace(same ? Rows::Same : Rows::Others, [&] { m_rows = std::move(rows); });
 }
 
 int CacheWasteModel::rowCount(const QModelIndex &parent) const
@@ -35,18 +19,19 @@ int CacheWasteModel::rowCount(const QModelIndex &parent) const
     return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
 }
 
-int CacheWasteModel::columnCount(const QModelIndex &parent) const
+QStringList CacheWasteModel::titles() const
 {
-    return parent.isValid() ? 0 : int(ColumnCount);
+    return {tr("what"), tr("amount"), tr("%"), tr("share")};
 }
 
-QVariant CacheWasteModel::data(const QModelIndex &index, int role) const
+bool CacheWasteModel::isText(int column) const
 {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid))
-        return {};
+    return column == NameColumn || column == WholeColumn;
+}
+
+QVariant CacheWasteModel::cell(const QModelIndex &index, int role) const
+{
     const WasteRow &row = m_rows[std::size_t(index.row())];
-    if (role == Qt::TextAlignmentRole)
-        return int((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     const QString share =
         std::isnan(row.share) ? QString() : formatPercent(row.share) + QStringLiteral(" % ") + row.whole;
     if (role == Qt::ToolTipRole)
@@ -65,28 +50,6 @@ QVariant CacheWasteModel::data(const QModelIndex &index, int role) const
         return std::isnan(row.share) ? QString() : formatPercent(row.share);
     case WholeColumn:
         return std::isnan(row.share) ? QString() : row.whole;
-    default:
-        return {};
-    }
-}
-
-QVariant CacheWasteModel::headerData(int section, Qt::Orientation orientation, int role) const
-{
-    if (orientation != Qt::Horizontal)
-        return {};
-    if (role == Qt::TextAlignmentRole)
-        return int((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-    if (role != Qt::DisplayRole)
-        return {};
-    switch (section) {
-    case NameColumn:
-        return tr("what");
-    case AmountColumn:
-        return tr("amount");
-    case ShareColumn:
-        return tr("%");
-    case WholeColumn:
-        return tr("share");
     default:
         return {};
     }

@@ -180,7 +180,14 @@ QString KvCachePanel::measuringBlockedBy(const Run &run) const
     case EngineState::Paused:
         break;
     }
-    return run.steps.empty() ? tr("The reply has no step yet.") : QString();
+    if (run.steps.empty())
+        return tr("The reply has no step yet.");
+    const bool hasDropped = run.start.droppedTokens > 0 ||
+                            std::any_of(run.steps.begin(), run.steps.end(),
+                                        [](const StepRecord &step) { return step.droppedTokens > 0; });
+    return hasDropped
+               ? tr("Tokens left the context of this reply: its steps cannot be computed from their text.")
+               : QString();
 }
 
 void KvCachePanel::showWork(const Run &run)
