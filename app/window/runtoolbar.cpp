@@ -208,7 +208,10 @@ void RunToolBar::refreshMetrics()
         text += label(tr("decode"));
     const double rate = decodeRate(*run);
     text += bold(rate > 0.0 ? formatRate(rate, tr("tok/s")) : QStringLiteral("–"));
-    const std::uint64_t used = run->start.prompt.size() + run->steps.size();
+    // What the context holds: the drawn token is part of it, tokens that left it are not.
+    const std::uint64_t used = run->steps.empty() ? run->start.prompt.size()
+                                                  : std::min(run->steps.back().kvTokens + 1U,
+                                                             std::max(1U, status.session.contextTokens));
     text += QStringLiteral("&nbsp;&nbsp; ");
     if (!m_isNarrow)
         text += label(tr("context"));

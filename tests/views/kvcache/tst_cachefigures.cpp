@@ -158,6 +158,13 @@ private Q_SLOTS:
         QCOMPARE(dips.size(), std::size_t(1)); // neighbours are one place
         QCOMPARE(dips[0].at, growthPoint(run, 20));
         QVERIFY2(dips[0].label.contains(QStringLiteral("16")), qPrintable(dips[0].label));
+        // Many places share one label.
+        for (const std::size_t step : {5U, 10U, 15U})
+            run.steps[step].droppedTokens = 16;
+        const std::vector<LabelledPoint> many = growthDips(run);
+        QCOMPARE(many.size(), std::size_t(4));
+        QCOMPARE(many[0].label, QString());
+        QVERIFY2(many[3].label.contains(QStringLiteral("64")), qPrintable(many[3].label));
         const std::vector<QPointF> stairs = promptStairs(run, shape);
         QCOMPARE(stairs.size(), std::size_t(1));
         QCOMPARE(stairs[0].y(), double(run.steps[0].kvBytes) / mebibyte);

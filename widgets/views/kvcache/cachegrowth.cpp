@@ -12,7 +12,8 @@ namespace tokenloupe {
 namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
-constexpr std::size_t mostDips = 64; // labels that could be told apart
+constexpr std::size_t mostDips = 256;    // marks that could be told apart
+constexpr std::size_t mostDipLabels = 3; // that find room beside the limits
 
 std::uint64_t groupBytes(const KvShape &shape, const KvLayerGroup &group)
 {
@@ -61,6 +62,7 @@ std::vector<QPointF> promptStairs(const Run &run, const KvShape &shape)
 std::vector<LabelledPoint> growthDips(const Run &run)
 {
     std::vector<LabelledPoint> dips;
+    std::uint64_t all = 0;
     for (std::size_t step = 0; step < run.steps.size() && dips.size() < mostDips; ++step) {
         if (run.steps[step].droppedTokens == 0)
             continue;
@@ -68,8 +70,16 @@ std::vector<LabelledPoint> growthDips(const Run &run)
         std::uint64_t tokens = 0;
         for (; step < run.steps.size() && run.steps[step].droppedTokens > 0; ++step)
             tokens += run.steps[step].droppedTokens;
+        all += tokens;
         dips.push_back({growthPoint(run, first),
                         QCoreApplication::translate("CacheGrowth", "−%1 tokens").arg(formatCount(tokens))});
+    }
+    // Many of them side by side: the marks say where, one label how much.
+    if (dips.size() > mostDipLabels) {
+        for (LabelledPoint &dip : dips)
+            dip.label.clear();
+        dips.back().label = QCoreApplication::translate("CacheGrowth", "−%1 tokens at %2 places")
+                                .arg(formatCount(all), formatCount(dips.size()));
     }
     return dips;
 }
