@@ -33,6 +33,13 @@ std::uint64_t CacheSnapshot::cachedBytes() const
     });
 }
 
+std::uint64_t CacheSnapshot::touchedBytes() const
+{
+    return sumOver(pools, [](const CachePool &pool, const CacheBlock &block) {
+        return block.writtenAt > 0 ? pool.blockBytes : 0;
+    });
+}
+
 std::uint64_t CacheSnapshot::poolBytes() const
 {
     return sumOver(pools, [](const CachePool &pool, const CacheBlock &) { return pool.blockBytes; });

@@ -71,9 +71,10 @@ struct CacheSnapshot
     std::vector<CacheSequence> sequences; ///< the active one first
     CacheCounters counters;
 
-    std::uint64_t usedBytes() const;   ///< of blocks in open sequences, each counted once
-    std::uint64_t cachedBytes() const; ///< of blocks kept for later
-    std::uint64_t poolBytes() const;   ///< of all blocks
+    std::uint64_t usedBytes() const;    ///< of blocks in open sequences, each counted once
+    std::uint64_t cachedBytes() const;  ///< of blocks kept for later
+    std::uint64_t touchedBytes() const; ///< of blocks that were ever written: what is resident of the pool
+    std::uint64_t poolBytes() const;    ///< of all blocks
     /// Bytes in blocks of open sequences that hold no token yet: what paging wastes.
     std::uint64_t unfilledBytes() const;
     /// Bytes that are held more than once when every sequence owns its own copy, beyond what blocks hold now:

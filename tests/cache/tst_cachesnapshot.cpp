@@ -31,7 +31,11 @@ void TestCacheSnapshot::countsBytes()
     CachePool window;
     window.blockBytes = 40;
     window.blocks = {block(BlockOwnership::Active, 2, 2), block(BlockOwnership::Cached, 4, 0)};
+    full.blocks[0].writtenAt = 7;
+    full.blocks[3].writtenAt = 2; // free again, but its pages are there
+    window.blocks[1].writtenAt = 3;
     shown.pools = {full, window};
+    QCOMPARE(shown.touchedBytes(), std::uint64_t(2 * 400 + 40));
     QCOMPARE(shown.usedBytes(), std::uint64_t(2 * 400 + 40));
     QCOMPARE(shown.cachedBytes(), std::uint64_t(400 + 40));
     QCOMPARE(shown.poolBytes(), std::uint64_t(4 * 400 + 2 * 40));

@@ -120,9 +120,9 @@ std::uint64_t MemoryPanel::usedBytes(const MemoryItem &item) const
     const StepRecord *record = m_context.runs.record(m_context.selection.current());
     switch (item.part) {
     case MemoryPart::KvCache:
-        // Live: all blocks that were written, also those that are kept for later.
+        // Live: all blocks that were ever written stay resident, also those that are free again.
         if (const auto cache = m_context.host.cache(); cache && m_context.selection.isLive())
-            return cache->usedBytes() + cache->cachedBytes();
+            return cache->touchedBytes();
         return record ? record->kvBytes : 0;
     case MemoryPart::Trace: {
         const auto logits = m_context.host.logits();
