@@ -94,6 +94,8 @@ AttentionCall::Lane AttentionCall::startLane(std::int64_t row, std::uint32_t hea
     const std::uint32_t position = m_params.firstPosition + static_cast<std::uint32_t>(row);
     Lane lane;
     lane.positions.end = position + 1;
+    if (!m_params.slopes.empty())
+        lane.slope = m_params.slopes[head];
     if (m_params.window && lane.positions.end > *m_params.window)
         lane.positions.begin = lane.positions.end - *m_params.window;
     lane.output = m_output.data + row * m_output.columns + std::int64_t(head) * m_layer.valueSize;
@@ -161,12 +163,24 @@ WeightMatrix AttentionCall::blockKeys(std::uint32_t kvHead, PositionRange range,
     return {TensorType::F32, stored.rows, stored.columns, reinterpret_cast<const std::byte *>(rotated)};
 }
 
+void AttentionCall::shape(const Lane &lane, PositionRange seen, float *scores) const
+{
+    if (m_params.softCap > 0.0F)
+        m_kernels.softCap(m_params.softCap, seen.size(), scores);
+    if (lane.slope == 0.0F)
+        return;
+    auto distance = static_cast<float>(lane.positions.end - 1 - seen.begin);
+    for (std::uint32_t i = 0; i < seen.size(); ++i, distance -= 1.0F)
+        scores[i] -= lane.slope * distance;
+}
+
 void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores, std::uint32_t first) const
 {
     const PositionRange seen = intersection(lane.positions, piece);
     if (seen.isEmpty())
         return;
     float *own = scores + (seen.begin - first);
+    shape(lane, seen, own);
     if (lane.weights)
         std::copy_n(own, seen.size(), lane.weights + seen.begin);
     const float maximum = std::max(lane.maximum, m_kernels.maximum(own, seen.size()));

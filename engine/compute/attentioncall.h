@@ -48,6 +48,7 @@ private:
         PositionRange positions;  // what it sees
         float *output = nullptr;  // (valueHeadSize)
         float *weights = nullptr; // (positions of the call) or absent
+        float slope = 0.0F;       // ALiBi
         float maximum = -std::numeric_limits<float>::infinity();
         float sum = 0.0F;
     };
@@ -63,6 +64,8 @@ private:
     void forBlocks(PositionRange piece, const Visit &visit) const;
     void score(std::size_t lanes, std::uint32_t kvHead, PositionRange piece, std::uint32_t first,
                float *scratch) const;
+    /// What the architecture does to scores before the softmax.
+    void shape(const Lane &lane, PositionRange seen, float *scores) const;
     void exponentiate(Lane &lane, PositionRange piece, float *scores, std::uint32_t first) const;
     void accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
                     std::uint32_t first, float *scratch) const;

@@ -36,12 +36,22 @@ public:
     virtual std::uint64_t bytes() const = 0;
 };
 
+struct NormParams
+{
+    NormKind kind = NormKind::Rms;
+    const Weight *gain = nullptr;
+    const Weight *bias = nullptr; ///< may be absent
+    float epsilon = 1e-5F;
+    float gainOffset = 0.0F; ///< added to each gain
+};
+
 struct RopeParams
 {
     RotaryStyle style = RotaryStyle::Interleaved;
     std::uint32_t headSize = 0;
     std::uint32_t rotated = 0;                 ///< values of each head that turn
     std::span<const float> inverseFrequencies; ///< rotated / 2 entries: angle = position · this
+    float magnitude = 1.0F;                    ///< of sines and cosines
 };
 
 /// One product of a call that shares its input: y = W·x (+ bias).
@@ -60,9 +70,24 @@ struct AttentionParams
         0;              ///< of the first row of q; causal: row r sees positions ≤ firstPosition + r
     float scale = 1.0F; ///< of q·k
     std::optional<std::uint32_t> window;
-    RopeParams keyRotation; ///< of keys that are stored unrotated; not looked at otherwise
+    float softCap = 0.0F;          ///< score = cap · tanh(score / cap); 0: none
+    std::span<const float> slopes; ///< ALiBi, one a head: score -= slope · distance; empty: none
+    RopeParams keyRotation;        ///< of keys that are stored unrotated; not looked at otherwise
     /// When given: (rows × heads × (firstPosition + rows)) softmax weights are written too.
     float *weights = nullptr;
+};
+
+/// The feed-forward of which each token takes a few of many.
+struct ExpertParams
+{
+    std::span<const ExpertWeights> experts;
+    std::uint32_t used = 0; ///< by each token
+    ExpertWeighting weighting = ExpertWeighting::OfChosen;
+    Activation activation = Activation::SiluGated;
+    // Scratch, tokens · used rows each:
+    Activations rows; ///< (embedding)
+    Activations gate; ///< (expertFeedForward)
+    Activations up;   ///< (expertFeedForward)
 };
 
 /// A device that runs the coarse operations of a forward pass. Calls are in order; synchronize() waits for
@@ -83,14 +108,25 @@ public:
     virtual Status synchronize() = 0;
 
     virtual Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) = 0;
-    virtual Status rmsNorm(Activations input, const Weight &weight, float epsilon, Activations output) = 0;
+    /// target[r] += row (first + r) of the table.
+    virtual Status addRows(const Weight &table, std::uint32_t first, Activations target) = 0;
+    virtual Status norm(Activations input, const NormParams &params, Activations output) = 0;
     virtual Status multiply(Activations input, std::span<const Projection> projections) = 0;
     virtual Status rope(Activations values, std::uint32_t firstPosition, const RopeParams &params) = 0;
     virtual Status storeKv(Activations keys, Activations values, LayerIndex layer,
                            std::uint32_t firstPosition, const KvView &view) = 0;
     virtual Status attend(Activations queries, const KvView &view, const AttentionParams &params,
                           Activations output) = 0;
-    virtual Status siluMultiply(Activations gate, Activations up, Activations output) = 0;
+    /// output = activation(gate) · up, or activation(gate) for those without a gate, which do not look at
+    /// `up`.
+    virtual Status activate(Activation activation, Activations gate, Activations up, Activations output) = 0;
+    /// output = Σ weight · expert(input) over the `used` experts that `router` gives the largest logits, in
+    /// the order of their numbers; leaves the router's probabilities in `router`. `output` may be `input`.
+    virtual Status experts(Activations input, Activations router, const ExpertParams &params,
+                           Activations output) = 0;
+    virtual Status scale(Activations values, float factor) = 0;
+    virtual Status clamp(Activations values, float limit) = 0;     ///< to [-limit, limit]
+    virtual Status softCap(Activations values, float cap) = 0;     ///< cap · tanh(value / cap)
     virtual Status add(Activations input, Activations target) = 0; ///< target += input
 };
 

@@ -32,6 +32,8 @@ Status checkAttention(Activations queries, const KvView &view, const AttentionPa
     if (std::int64_t(params.firstPosition) + queries.rows > view.tokens())
         return wrongShape("attend", "tokens in the cache", view.tokens(),
                           std::int64_t(params.firstPosition) + queries.rows);
+    if (!params.slopes.empty() && params.slopes.size() != params.heads)
+        return wrongShape("attend", "slopes", static_cast<std::int64_t>(params.slopes.size()), params.heads);
     if (params.window && *params.window == 0)
         return wrongShape("attend", "window of at least", 0, 1);
     const std::uint32_t seen = params.window && *params.window <= params.firstPosition
@@ -54,10 +56,12 @@ Status CpuBackend::attend(Activations queries, const KvView &view, const Attenti
 {
     if (Status good = checkAttention(queries, view, params, output); !good)
         return good;
+    const RopeParams &rope = params.keyRotation;
+    RotaryTable &keyRotary = m_keyRotary.of(rope.inverseFrequencies, rope.magnitude);
     if (view.keyPhase() == KeyPhase::Unrotated)
-        m_keyRotary.cover(std::int64_t(params.firstPosition) + queries.rows, view.contextTokens(),
-                          params.keyRotation.inverseFrequencies);
-    AttentionCall call(queries, view, params, m_keyRotary, output, m_kernels);
+        keyRotary.cover(std::int64_t(params.firstPosition) + queries.rows, view.contextTokens(),
+                        rope.inverseFrequencies, rope.magnitude);
+    AttentionCall call(queries, view, params, keyRotary, output, m_kernels);
     call.balance(m_pool->threads());
     const std::size_t scratchFloats = call.scratchFloats();
     m_attentionScratch.resize(

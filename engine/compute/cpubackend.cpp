@@ -33,10 +33,6 @@ private:
     std::uint64_t m_size;
 };
 
-// Element-wise work is cut at fixed places, so that a value is always computed in the same lane of the
-// kernel.
-constexpr std::int64_t elementPiece = 1024;
-
 } // namespace
 
 std::string_view precisionName(Precision)
@@ -105,17 +101,50 @@ Status CpuBackend::embed(const Weight &table, std::span<const TokenId> ids, Acti
     return {};
 }
 
-Status CpuBackend::rmsNorm(Activations input, const Weight &weight, float epsilon, Activations output)
+Status CpuBackend::addRows(const Weight &table, std::uint32_t first, Activations target)
 {
-    if (Status good = checkWeight("norm", weight, input.columns); !good)
+    if (Status good = checkWeight("add rows", table, target.columns); !good)
+        return good;
+    if (std::int64_t(first) + target.rows > table.rows)
+        return wrongShape("add rows", "rows", table.rows, std::int64_t(first) + target.rows);
+    const WeightMatrix matrix = matrixOf(table);
+    std::vector<float> row(static_cast<std::size_t>(target.columns));
+    for (std::int64_t r = 0; r < target.rows; ++r) {
+        m_kernels.dequantizeRow(matrix, first + r, row.data());
+        m_kernels.add(row.data(), target.columns, target.data + r * target.columns);
+    }
+    return {};
+}
+
+Status CpuBackend::norm(Activations input, const NormParams &params, Activations output)
+{
+    if (Status good = checkWeight("norm", *params.gain, input.columns); !good)
         return good;
     if (Status good = checkSame("norm", input, output); !good)
         return good;
-    const float *gain = vectorOf(weight, m_normScratch);
+    const float *gain = vectorOf(*params.gain, m_normScratch);
+    if (params.gainOffset != 0.0F) {
+        if (gain != m_normScratch.data())
+            m_normScratch.assign(gain, gain + input.columns);
+        for (float &value : m_normScratch)
+            value += params.gainOffset;
+        gain = m_normScratch.data();
+    }
+    const float *bias = nullptr;
+    if (params.bias && params.bias->isPresent()) {
+        if (Status good = checkWeight("norm", *params.bias, input.columns); !good)
+            return good;
+        bias = vectorOf(*params.bias, m_normBiasScratch);
+    }
     share(input.rows, input.columns, [&](int, std::int64_t begin, std::int64_t end) {
-        for (std::int64_t row = begin; row < end; ++row)
-            m_kernels.rmsNorm(input.data + row * input.columns, gain, epsilon, input.columns,
-                              output.data + row * output.columns);
+        for (std::int64_t row = begin; row < end; ++row) {
+            const float *from = input.data + row * input.columns;
+            float *to = output.data + row * output.columns;
+            if (params.kind == NormKind::Rms)
+                m_kernels.rmsNorm(from, gain, params.epsilon, input.columns, to);
+            else
+                m_kernels.layerNorm(from, gain, bias, params.epsilon, input.columns, to);
+        }
     });
     return {};
 }
@@ -127,23 +156,45 @@ Status CpuBackend::rope(Activations values, std::uint32_t firstPosition, const R
         return wrongShape("rotate", "width that is whole heads", values.columns, headSize);
     if (Status good = checkRotation("rotate", params); !good)
         return good;
-    m_rotary.prepare(firstPosition, values.rows, params.inverseFrequencies);
+    RotaryTable &table = m_rotary.of(params.inverseFrequencies, params.magnitude);
+    table.prepare(firstPosition, values.rows, params.inverseFrequencies, params.magnitude);
     share(values.rows, 2 * values.columns, [&](int, std::int64_t begin, std::int64_t end) {
         for (std::int64_t row = begin; row < end; ++row) {
             float *data = values.data + row * values.columns;
             for (std::int64_t head = 0; head < values.columns; head += headSize)
-                m_rotary.rotate(data + head, row, params.style);
+                table.rotate(data + head, row, params.style);
         }
     });
     return {};
 }
 
-Status CpuBackend::siluMultiply(Activations gate, Activations up, Activations output)
+void CpuBackend::activatePiece(Activation activation, const float *gate, const float *up, std::int64_t count,
+                               float *output) const
 {
-    for (const Activations &other : {up, output}) {
-        if (Status good = checkSame("activation", gate, other); !good)
-            return good;
+    switch (activation) {
+    case Activation::SiluGated:
+        m_kernels.siluMultiply(gate, up, count, output);
+        break;
+    case Activation::GeluTanhGated:
+        m_kernels.geluTanh(gate, count, output);
+        m_kernels.multiply(up, count, output);
+        break;
+    case Activation::GeluTanh:
+        m_kernels.geluTanh(gate, count, output);
+        break;
+    case Activation::Gelu:
+        m_kernels.gelu(gate, count, output);
+        break;
     }
+}
+
+Status CpuBackend::activate(Activation activation, Activations gate, Activations up, Activations output)
+{
+    const bool isGated = activation == Activation::SiluGated || activation == Activation::GeluTanhGated;
+    if (Status good = checkSame("activation", gate, output); !good)
+        return good;
+    if (Status good = isGated ? checkSame("activation", gate, up) : Status(); !good)
+        return good;
     const std::int64_t pieces = (gate.columns + elementPiece - 1) / elementPiece;
     const std::int64_t expCost = 8;
     share(gate.rows * pieces, expCost * std::min(elementPiece, gate.columns),
@@ -151,10 +202,36 @@ Status CpuBackend::siluMultiply(Activations gate, Activations up, Activations ou
               for (std::int64_t unit = begin; unit < end; ++unit) {
                   const std::int64_t column = unit % pieces * elementPiece;
                   const std::int64_t start = unit / pieces * gate.columns + column;
-                  m_kernels.siluMultiply(gate.data + start, up.data + start,
-                                         std::min(elementPiece, gate.columns - column), output.data + start);
+                  activatePiece(activation, gate.data + start, isGated ? up.data + start : nullptr,
+                                std::min(elementPiece, gate.columns - column), output.data + start);
               }
           });
+    return {};
+}
+
+Status CpuBackend::scale(Activations values, float factor)
+{
+    sharePieces(values, 1, [&](std::int64_t first, std::int64_t count) {
+        m_kernels.scale(factor, count, values.data + first);
+    });
+    return {};
+}
+
+Status CpuBackend::clamp(Activations values, float limit)
+{
+    sharePieces(values, 1, [&](std::int64_t first, std::int64_t count) {
+        for (std::int64_t i = first; i < first + count; ++i)
+            values.data[i] = std::clamp(values.data[i], -limit, limit);
+    });
+    return {};
+}
+
+Status CpuBackend::softCap(Activations values, float cap)
+{
+    const std::int64_t expCost = 8;
+    sharePieces(values, expCost, [&](std::int64_t first, std::int64_t count) {
+        m_kernels.softCap(cap, count, values.data + first);
+    });
     return {};
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "engine/compute/backend.h"
+#include "engine/compute/expertroutes.h"
 #include "engine/compute/rotarytable.h"
 #include "engine/compute/stretchqueue.h"
 #include "engine/compute/workerpool.h"
 #include "kernels/cpu/cpukernels.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -30,14 +32,20 @@ public:
     Status synchronize() override { return {}; } // every call returns when its work is done
 
     Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) override;
-    Status rmsNorm(Activations input, const Weight &weight, float epsilon, Activations output) override;
+    Status addRows(const Weight &table, std::uint32_t first, Activations target) override;
+    Status norm(Activations input, const NormParams &params, Activations output) override;
     Status multiply(Activations input, std::span<const Projection> projections) override;
     Status rope(Activations values, std::uint32_t firstPosition, const RopeParams &params) override;
     Status storeKv(Activations keys, Activations values, LayerIndex layer, std::uint32_t firstPosition,
                    const KvView &view) override;
     Status attend(Activations queries, const KvView &view, const AttentionParams &params,
                   Activations output) override;
-    Status siluMultiply(Activations gate, Activations up, Activations output) override;
+    Status activate(Activation activation, Activations gate, Activations up, Activations output) override;
+    Status experts(Activations input, Activations router, const ExpertParams &params,
+                   Activations output) override;
+    Status scale(Activations values, float factor) override;
+    Status clamp(Activations values, float limit) override;
+    Status softCap(Activations values, float cap) override;
     Status add(Activations input, Activations target) override;
 
 private:
@@ -58,15 +66,25 @@ private:
     /// A vector weight as float32: the file's own memory where it holds just that, else converted to
     /// `scratch`.
     const float *vectorOf(const Weight &weight, std::vector<float> &scratch) const;
+    /// work(first, count) for pieces of `values` that start at fixed places.
+    template <class Work>
+    void sharePieces(Activations values, std::int64_t cost, const Work &work);
+    void activatePiece(Activation activation, const float *gate, const float *up, std::int64_t count,
+                       float *output) const;
+    Status checkExperts(Activations input, Activations router, const ExpertParams &params,
+                        Activations output) const;
+    Status multiplyExperts(Activations input, const ExpertParams &params);
     Status prepareProducts(Activations input, std::span<const Projection> projections);
     void multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const;
 
     std::unique_ptr<WorkerPool> m_pool;
     const CpuKernels &m_kernels;
     StretchQueue m_queue;
-    RotaryTable m_rotary;
-    RotaryTable m_keyRotary; // of all positions: keys that are stored unrotated
+    RotaryTables m_rotary;
+    RotaryTables m_keyRotary; // of all positions: keys that are stored unrotated
     std::vector<float> m_normScratch;
+    std::vector<float> m_normBiasScratch;
+    ExpertRoutes m_routes;
     std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
     std::vector<Product> m_products;
     std::vector<float> m_attentionScratch; // threads × AttentionScratch::total
@@ -80,6 +98,21 @@ inline WeightMatrix matrixOf(const Weight &weight)
 
 // Below this many multiply-adds (about a microsecond) a hand-over to other threads costs more than it saves.
 constexpr std::int64_t smallestShare = 16384;
+
+// Element-wise work is cut at fixed places, so that a value is always computed in the same lane of the
+// kernel.
+constexpr std::int64_t elementPiece = 1024;
+
+template <class Work>
+void CpuBackend::sharePieces(Activations values, std::int64_t cost, const Work &work)
+{
+    const std::int64_t total = values.rows * values.columns;
+    const std::int64_t pieces = (total + elementPiece - 1) / elementPiece;
+    share(pieces, cost * elementPiece, [&](int, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t piece = begin; piece < end; ++piece)
+            work(piece * elementPiece, std::min(elementPiece, total - piece * elementPiece));
+    });
+}
 
 template <class Work>
 void CpuBackend::share(std::int64_t units, std::int64_t cost, const Work &work)

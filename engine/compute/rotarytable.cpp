@@ -6,28 +6,33 @@
 
 namespace tokenloupe {
 
-void RotaryTable::prepare(std::uint32_t firstPosition, std::int64_t rows,
-                          std::span<const float> inverseFrequencies)
+bool RotaryTable::isOf(std::span<const float> inverseFrequencies, float magnitude) const
 {
-    const bool sameFrequencies = std::equal(m_frequencies.begin(), m_frequencies.end(),
-                                            inverseFrequencies.begin(), inverseFrequencies.end());
-    if (sameFrequencies && firstPosition == m_firstPosition && rows == m_rows)
+    return magnitude == m_magnitude && std::equal(m_frequencies.begin(), m_frequencies.end(),
+                                                  inverseFrequencies.begin(), inverseFrequencies.end());
+}
+
+void RotaryTable::prepare(std::uint32_t firstPosition, std::int64_t rows,
+                          std::span<const float> inverseFrequencies, float magnitude)
+{
+    if (isOf(inverseFrequencies, magnitude) && firstPosition == m_firstPosition && rows == m_rows)
         return;
     m_firstPosition = firstPosition;
     m_rows = rows;
     m_frequencies.assign(inverseFrequencies.begin(), inverseFrequencies.end());
+    m_magnitude = magnitude;
     m_table.clear();
     addRows(rows);
 }
 
-void RotaryTable::cover(std::int64_t rows, std::int64_t most, std::span<const float> inverseFrequencies)
+void RotaryTable::cover(std::int64_t rows, std::int64_t most, std::span<const float> inverseFrequencies,
+                        float magnitude)
 {
-    const bool sameFrequencies = std::equal(m_frequencies.begin(), m_frequencies.end(),
-                                            inverseFrequencies.begin(), inverseFrequencies.end());
-    if (!sameFrequencies || m_firstPosition != 0) {
+    if (!isOf(inverseFrequencies, magnitude) || m_firstPosition != 0) {
         m_firstPosition = 0;
         m_rows = 0;
         m_frequencies.assign(inverseFrequencies.begin(), inverseFrequencies.end());
+        m_magnitude = magnitude;
         m_table.clear();
     }
     if (rows <= m_rows)
@@ -43,12 +48,13 @@ void RotaryTable::addRows(std::int64_t end)
     std::int64_t row = m_frequencies.empty() ? end : held / (2 * pairs());
     m_table.resize(2 * static_cast<std::size_t>(end) * m_frequencies.size());
     float *out = m_table.data() + held;
+    const auto magnitude = static_cast<double>(m_magnitude);
     for (; row < end; ++row) {
         const double position = static_cast<double>(m_firstPosition) + static_cast<double>(row);
         for (const float frequency : m_frequencies)
-            *out++ = static_cast<float>(std::cos(position * static_cast<double>(frequency)));
+            *out++ = static_cast<float>(magnitude * std::cos(position * static_cast<double>(frequency)));
         for (const float frequency : m_frequencies)
-            *out++ = static_cast<float>(std::sin(position * static_cast<double>(frequency)));
+            *out++ = static_cast<float>(magnitude * std::sin(position * static_cast<double>(frequency)));
     }
 }
 

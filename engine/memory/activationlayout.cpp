@@ -28,6 +28,21 @@ private:
     CheckedSize m_end;
 };
 
+void placeFeedForward(const ModelConfig &config, CheckedSize batch, Places &places, ActivationLayout &layout)
+{
+    if (config.experts > 0) {
+        const CheckedSize rows = batch * config.expertsUsed;
+        layout.router = places.place(batch * config.experts);
+        layout.expertRows = places.place(rows * config.embedding);
+        layout.gate = places.place(rows * config.expertFeedForward);
+        layout.up = places.place(rows * config.expertFeedForward);
+        return;
+    }
+    if (config.spec.isGated())
+        layout.gate = places.place(batch * config.feedForward);
+    layout.up = places.place(batch * config.feedForward);
+}
+
 } // namespace
 
 Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32_t batchTokens)
@@ -44,6 +59,8 @@ Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32
     Places places;
     layout.residual = places.place(batch * config.embedding);
     layout.work = places.place(batch * config.embedding);
+    if (config.spec.residual == ResidualKind::Parallel)
+        layout.parallel = places.place(batch * config.embedding);
     const CheckedSize shared = places.end();
     layout.query = places.place(batch * config.heads * config.headSize);
     layout.key = places.place(batch * kvHeads * config.headSize);
@@ -51,8 +68,7 @@ Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32
     layout.attention = places.place(batch * config.heads * config.valueHeadSize);
     const CheckedSize attentionEnd = places.end();
     places.rewindTo(shared.value());
-    layout.gate = places.place(batch * config.feedForward);
-    layout.up = places.place(batch * config.feedForward);
+    placeFeedForward(config, batch, places, layout);
     const CheckedSize bytes =
         CheckedSize(std::max(attentionEnd.value(), places.end().value())) * sizeof(float);
     if (!attentionEnd.isValid() || !places.end().isValid() || !bytes.isValid())

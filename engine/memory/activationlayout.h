@@ -20,8 +20,13 @@ struct ActivationLayout
     std::uint64_t key = 0;       ///< (most KV heads of a layer · headSize)
     std::uint64_t value = 0;     ///< (most KV heads of a layer · valueHeadSize)
     std::uint64_t attention = 0; ///< (heads · valueHeadSize)
-    std::uint64_t gate = 0;      ///< (feedForward)
+    std::uint64_t parallel = 0;  ///< (embedding): what the feed-forward beside attention reads
+    std::uint64_t gate = 0;      ///< (feedForward), where there is a gate
     std::uint64_t up = 0;        ///< (feedForward)
+    // With experts, in place of the feed-forward pair; gate and up then have a row for each expert that a
+    // token takes, (expertFeedForward).
+    std::uint64_t router = 0;     ///< (experts)
+    std::uint64_t expertRows = 0; ///< a row for each expert that a token takes, (embedding)
     std::uint64_t total = 0;
 };
 

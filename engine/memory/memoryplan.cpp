@@ -69,6 +69,24 @@ Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySetting
                           " tokens"};
 }
 
+/// What a token needs in the feed-forward.
+struct SharedPart
+{
+    std::uint64_t numbers = 0;
+    std::string what;
+};
+
+SharedPart feedForwardPart(const ModelConfig &config)
+{
+    if (config.experts > 0)
+        return {config.experts + config.expertsUsed * (std::uint64_t(config.embedding) +
+                                                       2 * std::uint64_t(config.expertFeedForward)),
+                " router, inputs, gates and ups of " + text(config.expertsUsed) + " experts"};
+    if (config.spec.isGated())
+        return {2 * std::uint64_t(config.feedForward), " gate and up"};
+    return {config.feedForward, " feed-forward"};
+}
+
 Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySettings &settings)
 {
     const Result<std::uint64_t> floats =
@@ -78,14 +96,28 @@ Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySet
     const std::uint32_t kvHeads = *std::max_element(config.kvHeads.begin(), config.kvHeads.end());
     const std::uint64_t attention =
         (std::uint64_t(config.heads) + kvHeads) * (std::uint64_t(config.headSize) + config.valueHeadSize);
-    const std::uint64_t feedForward = 2 * std::uint64_t(config.feedForward);
-    const std::string larger = feedForward > attention
-                                   ? text(feedForward) + " gate and up"
+    const SharedPart feedForward = feedForwardPart(config);
+    const std::string larger = feedForward.numbers > attention
+                                   ? text(feedForward.numbers) + feedForward.what
                                    : text(attention) + " queries, keys, values and attention output";
+    const bool isParallel = config.spec.residual == ResidualKind::Parallel;
     return MemoryItem{MemoryPart::Activations, *floats * sizeof(float),
-                      text(settings.batchTokens) + " tokens × (2 × " + text(config.embedding) +
-                          " residual and normalised + " + larger +
-                          ") numbers × 4 bytes, each matrix on 64-byte lines"};
+                      text(settings.batchTokens) + " tokens × (" + (isParallel ? "3 × " : "2 × ") +
+                          text(config.embedding) +
+                          (isParallel ? " residual and twice normalised + " : " residual and normalised + ") +
+                          larger + ") numbers × 4 bytes, each matrix on 64-byte lines"};
+}
+
+/// In how many ways layers turn: those with a window may have a base of their own.
+std::uint64_t rotations(const ModelConfig &config)
+{
+    std::uint64_t local = 0;
+    std::uint64_t turning = 0;
+    for (std::uint32_t layer = 0; layer < config.layers; ++layer) {
+        turning += config.rotates(layer) ? 1 : 0;
+        local += config.rotates(layer) && config.rotatesLocally(layer) ? 1 : 0;
+    }
+    return (local > 0 ? 1 : 0) + (turning > local ? 1 : 0);
 }
 
 Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySettings &settings)
@@ -96,7 +128,8 @@ Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySetting
             .total;
     const std::uint64_t positions =
         std::uint64_t(settings.batchTokens) + (rotatesKeys ? settings.contextTokens : 0);
-    const CheckedSize rotary = CheckedSize(positions) * config.ropeDimensions;
+    const std::uint64_t numbers = std::uint64_t(config.ropeDimensions) * rotations(config);
+    const CheckedSize rotary = CheckedSize(positions) * numbers;
     const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + rotary) * sizeof(float);
     if (!bytes.isValid())
         return tooLarge("the threads' scratch");
@@ -106,7 +139,7 @@ Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySetting
                           (rotatesKeys ? "(" + text(settings.batchTokens) + " tokens + " +
                                              text(settings.contextTokens) + " positions of keys)"
                                        : text(settings.batchTokens) + " tokens") +
-                          " × " + text(config.ropeDimensions) + " sines and cosines, 4 bytes each"};
+                          " × " + text(numbers) + " sines and cosines, 4 bytes each"};
 }
 
 } // namespace

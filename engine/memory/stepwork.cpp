@@ -17,6 +17,16 @@ double seenPositions(double first, double count, double window)
     return triangle(first, growing) + (count - growing) * window;
 }
 
+/// Of one token in one layer.
+double feedForwardWork(const ModelConfig &config)
+{
+    const double width = config.embedding;
+    const double matrices = config.spec.isGated() ? 3.0 : 2.0;
+    if (config.experts > 0)
+        return width * (config.experts + matrices * config.expertsUsed * config.expertFeedForward);
+    return width * matrices * config.feedForward;
+}
+
 } // namespace
 
 StepWork stepWork(const ModelConfig &config, std::uint64_t firstPosition, std::uint64_t tokens)
@@ -35,7 +45,7 @@ StepWork stepWork(const ModelConfig &config, std::uint64_t firstPosition, std::u
         work.matrices +=
             count * width *
             (heads * config.headSize + kvHeads * config.headSize + kvHeads * config.valueHeadSize);
-        work.matrices += followed * width * (heads * config.valueHeadSize + 3.0 * config.feedForward);
+        work.matrices += followed * (width * heads * config.valueHeadSize + feedForwardWork(config));
         const double window = config.windowOf(layer);
         const double seen =
             isLast ? seenPositions(first + count - 1.0, 1.0, window) : seenPositions(first, count, window);

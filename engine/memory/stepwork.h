@@ -10,10 +10,10 @@ namespace tokenloupe {
 /// Multiply-adds of a forward pass, by formula: what it costs when keys and values are kept, and when they
 /// are not.
 ///
-/// matrices: a token multiplies by every matrix of every layer once, 1 multiply-add a weight; the output head
-/// only for the last token, and the last layer's output projection and feed-forward likewise.
-/// attention: a token at position p sees p + 1 positions (at most the layer's window); each costs
-/// heads · (head size + value head size).
+/// matrices: a token multiplies by every matrix of every layer once (of experts: by those it takes), 1
+/// multiply-add a weight; the output head only for the last token, and the last layer's output projection and
+/// feed-forward likewise. attention: a token at position p sees p + 1 positions (at most the layer's window);
+/// each costs heads · (head size + value head size).
 struct StepWork
 {
     double matrices = 0.0;

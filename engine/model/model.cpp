@@ -7,6 +7,23 @@
 
 namespace tokenloupe {
 
+Weight rowsOf(const Weight &weight, std::int64_t first, std::int64_t count)
+{
+    const TensorTypeTraits &traits = traitsOf(weight.type);
+    const auto rowBytes = static_cast<std::size_t>(weight.columns / traits.blockValues * traits.blockBytes);
+    return {weight.type, count, weight.columns,
+            weight.data.subspan(static_cast<std::size_t>(first) * rowBytes,
+                                static_cast<std::size_t>(count) * rowBytes)};
+}
+
+Weight valuesOf(const Weight &vector, std::int64_t first, std::int64_t count)
+{
+    const std::size_t size = traitsOf(vector.type).blockBytes;
+    return {
+        vector.type, 1, count,
+        vector.data.subspan(static_cast<std::size_t>(first) * size, static_cast<std::size_t>(count) * size)};
+}
+
 Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path &path, Progress *progress,
                                                  std::stop_token stop)
 {

@@ -28,24 +28,46 @@ struct Weight
     bool isPresent() const { return !data.empty(); }
 };
 
-/// The weights of one block. Absent ones (biases) have no data.
+/// Rows [first, first + count) of a matrix, or so many values of a vector. They must be there.
+Weight rowsOf(const Weight &weight, std::int64_t first, std::int64_t count);
+Weight valuesOf(const Weight &vector, std::int64_t first, std::int64_t count);
+
+/// One expert's feed-forward.
+struct ExpertWeights
+{
+    Weight gate, up, down; ///< (expertFeedForward × embedding) ×2, (embedding × expertFeedForward)
+};
+
+/// The weights of one block. Absent ones have no data: biases, and what the architecture does not have.
+/// Projections that are stored as one matrix are parts of it here.
 struct LayerWeights
 {
-    Weight attentionNorm;             ///< (embedding)
-    Weight query, key, value, output; ///< (heads·headSize × embedding), (kvHeads·headSize × embedding) ×2,
-                                      ///< (embedding × heads·headSize)
+    Weight attentionNorm, attentionNormBias; ///< (embedding)
+    Weight query, key, value, output; ///< (heads·headSize × embedding), (kvHeads·headSize × embedding),
+                                      ///< (kvHeads·valueHeadSize × embedding),
+                                      ///< (embedding × heads·valueHeadSize)
     Weight queryBias, keyBias, valueBias, outputBias;
-    Weight feedForwardNorm; ///< (embedding)
-    Weight gate, up, down;  ///< (feedForward × embedding) ×2, (embedding × feedForward)
+    Weight queryNorm, keyNorm; ///< (headSize), or the width of all heads
+    Weight queryNormBias, keyNormBias;
+    Weight attentionPostNorm, attentionPostNormBias; ///< (embedding): on what attention adds
+    Weight feedForwardNorm, feedForwardNormBias;     ///< (embedding)
+    Weight gate, up, down; ///< (feedForward × embedding) ×2, (embedding × feedForward); no gate if not gated
+    Weight gateBias, upBias, downBias;
+    Weight router; ///< (experts × embedding): instead of gate, up and down
+    std::vector<ExpertWeights> experts;
+    Weight feedForwardPostNorm, feedForwardPostNormBias; ///< (embedding): on what the feed-forward adds
 };
 
 struct ModelWeights
 {
-    Weight tokenEmbedding; ///< (vocabulary × embedding)
-    Weight outputNorm;     ///< (embedding)
-    Weight outputHead;     ///< (vocabulary × embedding); the embedding itself when tied
+    Weight tokenEmbedding;                   ///< (vocabulary × embedding)
+    Weight positionEmbedding;                ///< (contextTrain × embedding)
+    Weight embeddingNorm, embeddingNormBias; ///< (embedding)
+    Weight outputNorm, outputNormBias;       ///< (embedding)
+    Weight outputHead;                       ///< (vocabulary × embedding); the embedding itself when tied
     OutputHead outputKind = OutputHead::Tied;
-    Weight ropeFrequencyFactors; ///< (ropeDimensions / 2) F32 or absent
+    Weight ropeFrequencyFactors;              ///< (ropeDimensions / 2) F32 or absent
+    Weight ropeShortFactors, ropeLongFactors; ///< the same, of scaling "longrope"
     std::vector<LayerWeights> layers;
 };
 
@@ -62,7 +84,7 @@ Result<VocabularyData> readVocabulary(const GgufFile &file, std::vector<std::str
 class Model
 {
 public:
-    /// Loads from a GGUF file (Llama family). Touches every weight page once so that progress means something
+    /// Loads from a GGUF file. Touches every weight page once so that progress means something
     /// and the first token is not slowed by page faults; cancellable every few MiB.
     static Result<std::shared_ptr<const Model>> load(const std::filesystem::path &path,
                                                      Progress *progress = nullptr, std::stop_token stop = {});
@@ -76,7 +98,7 @@ public:
     const std::filesystem::path &path() const { return m_path; }
     const GgufFile &file() const { return *m_file; }
     const ModelConfig &config() const { return m_config; }
-    const ArchitectureSpec &architecture() const { return *m_architecture; }
+    const ArchitectureSpec &architecture() const { return m_config.spec; }
     const ModelWeights &weights() const { return m_weights; }
     const VocabularyData &vocabulary() const { return m_vocabulary; }
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
@@ -92,7 +114,6 @@ private:
     std::filesystem::path m_path;
     std::shared_ptr<const GgufFile> m_file;
     ModelConfig m_config;
-    const ArchitectureSpec *m_architecture = nullptr;
     ModelWeights m_weights;
     VocabularyData m_vocabulary;
     std::string m_chatTemplate;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/base/utf8.h"
+#include "engine/model/ggufconfigreader.h"
 #include "engine/model/model.h"
 
 #include <algorithm>
@@ -14,122 +15,9 @@ namespace {
 // header alone. The tensors are what really bounds the numbers of a model that is loaded.
 constexpr std::uint64_t maxWidth = 1U << 24;
 constexpr std::uint64_t maxHeads = 1U << 16;
-constexpr std::uint64_t maxLayersWithoutTensors = 1U << 16;
 constexpr std::uint64_t maxU32 = std::numeric_limits<std::uint32_t>::max();
 
-enum class Need { Required, Optional };
-
-/// Reads the keys of one architecture; the first error stays, later reads then do nothing.
-class ConfigReader
-{
-public:
-    ConfigReader(const GgufFile &file, std::string prefix, Need need)
-        : m_file(file)
-        , m_prefix(std::move(prefix))
-        , m_need(need)
-    {}
-
-    /// A number from 1 to `highest`. Missing: `fallback`, or an error where the key is needed and there is
-    /// none.
-    std::uint32_t count(const std::string &key, std::uint64_t highest,
-                        std::optional<std::uint32_t> fallback = {})
-    {
-        const std::vector<std::uint32_t> values = perLayer(key, highest, 0, fallback);
-        if (values.empty())
-            return 0;
-        if (std::any_of(values.begin(), values.end(), [&](std::uint32_t v) { return v != values[0]; }))
-            fail(ErrorCode::Unsupported, key, "layers that differ in it are not supported");
-        return values[0];
-    }
-
-    /// One number for each of `layers` layers, stored as one or as an array. `layers` 0: any number of them.
-    std::vector<std::uint32_t> perLayer(const std::string &key, std::uint64_t highest, std::uint32_t layers,
-                                        std::optional<std::uint32_t> fallback = {});
-    double floating(const std::string &key, std::optional<double> fallback);
-    std::string string(const std::string &key, std::string fallback);
-    bool has(const std::string &key) const { return m_file.find(full(key)) != nullptr; }
-
-    void fail(ErrorCode code, const std::string &key, const std::string &message)
-    {
-        if (m_status)
-            m_status = makeError(code, "read " + m_file.name(),
-                                 "key " + quotedForMessage(full(key)) + ": " + message);
-    }
-    const Status &status() const { return m_status; }
-
-private:
-    std::string full(const std::string &key) const { return m_prefix + "." + key; }
-    template <class T>
-    T take(Result<T> result)
-    {
-        if (result)
-            return *result;
-        if (m_status)
-            m_status = tl::unexpected(result.error());
-        return T{};
-    }
-
-    const GgufFile &m_file;
-    std::string m_prefix;
-    Need m_need;
-    Status m_status;
-};
-
-std::vector<std::uint32_t> ConfigReader::perLayer(const std::string &key, std::uint64_t highest,
-                                                  std::uint32_t layers, std::optional<std::uint32_t> fallback)
-{
-    if (!m_status)
-        return {};
-    const GgufValue *value = m_file.find(full(key));
-    if (!value && (fallback || m_need == Need::Optional))
-        return std::vector<std::uint32_t>(std::max(layers, 1U), fallback.value_or(0));
-
-    std::vector<std::uint32_t> numbers;
-    const auto append = [&](std::uint64_t number) {
-        if (number == 0 || number > highest)
-            fail(ErrorCode::BadFile, key,
-                 "expected 1 to " + std::to_string(highest) + ", found " + std::to_string(number));
-        numbers.push_back(static_cast<std::uint32_t>(number));
-    };
-    if (value && value->type == GgufType::Array) {
-        const std::uint64_t found = std::get<GgufArray>(value->value).count;
-        if (found == 0 || found > maxLayersWithoutTensors || (layers != 0 && found != layers)) {
-            fail(ErrorCode::BadFile, key,
-                 "expected one number for each layer" +
-                     (layers ? " (" + std::to_string(layers) + ")" : std::string()) + ", found " +
-                     std::to_string(found));
-            return {};
-        }
-        for (const std::int64_t number : take(m_file.integerArray(full(key))))
-            append(static_cast<std::uint64_t>(number));
-        return numbers;
-    }
-    const std::uint64_t number = take(m_file.unsignedValue(full(key)));
-    if (!m_status)
-        return {};
-    append(number);
-    numbers.resize(std::max(layers, 1U), numbers[0]);
-    return numbers;
-}
-
-double ConfigReader::floating(const std::string &key, std::optional<double> fallback)
-{
-    if (!m_status || (!has(key) && (fallback || m_need == Need::Optional)))
-        return fallback.value_or(0.0);
-    const double value = take(m_file.floatValue(full(key)));
-    if (m_status && !(std::isfinite(value) && value >= 0 && value <= std::numeric_limits<float>::max()))
-        fail(ErrorCode::BadFile, key, "expected a finite number from 0, found " + std::to_string(value));
-    return value;
-}
-
-std::string ConfigReader::string(const std::string &key, std::string fallback)
-{
-    if (!m_status || !has(key))
-        return fallback;
-    return sanitizedUtf8(take(m_file.stringValue(full(key))));
-}
-
-std::uint32_t readLayerCount(ConfigReader &reader, const GgufFile &file)
+std::uint32_t readLayerCount(GgufConfigReader &reader, const GgufFile &file)
 {
     const std::uint32_t layers = reader.count("block_count", maxU32);
     // Before anything is made for each layer: a layer has tensors, so there cannot be more than those.
@@ -141,7 +29,7 @@ std::uint32_t readLayerCount(ConfigReader &reader, const GgufFile &file)
     return layers;
 }
 
-void readHeads(ConfigReader &reader, ModelConfig &config)
+void readHeads(GgufConfigReader &reader, ModelConfig &config)
 {
     config.heads = reader.count("attention.head_count", maxHeads);
     config.kvHeads = reader.perLayer("attention.head_count_kv", maxHeads, config.layers, config.heads);
@@ -164,11 +52,28 @@ void readHeads(ConfigReader &reader, ModelConfig &config)
     config.valueHeadSize = reader.count("attention.value_length", maxHeads, share);
 }
 
-void readRotation(ConfigReader &reader, const GgufFile &file, ModelConfig &config)
+/// Positions that are not turned into angles: ALiBi's slopes, learned rows. What the architecture's row says
+/// may be otherwise in this file.
+void readPositions(GgufConfigReader &reader, const GgufFile &file, ModelConfig &config)
 {
+    ArchitectureSpec &spec = config.spec;
+    if (spec.positions == PositionKind::Alibi) {
+        config.alibiBias = static_cast<float>(
+            reader.floating("attention.max_alibi_bias", static_cast<double>(spec.alibiBias)));
+        if (config.alibiBias == 0.0F && file.tensor("position_embd.weight"))
+            spec.positions = PositionKind::Learned;
+    }
+}
+
+void readRotation(GgufConfigReader &reader, const GgufFile &file, ModelConfig &config)
+{
+    if (config.spec.positions != PositionKind::Rotary)
+        return;
     config.ropeBase = static_cast<float>(reader.floating("rope.freq_base", 10000.0));
     if (config.ropeBase <= 0.0F)
         reader.fail(ErrorCode::BadFile, "rope.freq_base", "expected a number above 0");
+    config.localRopeBase = static_cast<float>(
+        reader.floating("rope.freq_base_swa", static_cast<double>(config.spec.localRopeBase)));
     config.ropeDimensions = reader.count("rope.dimension_count", maxHeads, config.headSize);
     if (reader.status() && (config.ropeDimensions > config.headSize || config.ropeDimensions % 2 != 0))
         reader.fail(ErrorCode::BadFile, "rope.dimension_count",
@@ -187,9 +92,85 @@ void readRotation(ConfigReader &reader, const GgufFile &file, ModelConfig &confi
         reader.fail(ErrorCode::BadFile, factorKey, "expected a number above 0");
     if (config.ropeScaling == "none" && file.tensor("rope_freqs.weight"))
         config.ropeScaling = "llama3";
+    if (config.ropeScaling == "none" && file.tensor("rope_factors_long.weight"))
+        config.ropeScaling = "longrope";
 }
 
-std::uint32_t vocabularySize(ConfigReader &reader, const GgufFile &file)
+/// A number that is above 0 where it is stated.
+float positiveOr(GgufConfigReader &reader, const std::string &key, float fallback)
+{
+    const auto value = static_cast<float>(reader.floating(key, static_cast<double>(fallback)));
+    if (reader.status() && value <= 0.0F)
+        reader.fail(ErrorCode::BadFile, key, "expected a number above 0, found " + std::to_string(value));
+    return value;
+}
+
+void readRotationDetails(GgufConfigReader &reader, ModelConfig &config)
+{
+    RopeScalingDetails &details = config.ropeDetails;
+    details.originalContext = reader.countOrNone("rope.scaling.original_context_length", maxU32);
+    details.betaFast = positiveOr(reader, "rope.scaling.yarn_beta_fast", details.betaFast);
+    details.betaSlow = positiveOr(reader, "rope.scaling.yarn_beta_slow", details.betaSlow);
+    if (!reader.has("rope.scaling.attn_factor"))
+        return;
+    float factor = positiveOr(reader, "rope.scaling.attn_factor", 1.0F);
+    // YaRN's own share is not in the key.
+    if (config.ropeScaling == "yarn" && config.ropeScaleFactor > 1.0F)
+        factor *= 1.0F + 0.1F * std::log(config.ropeScaleFactor);
+    if (config.ropeScaling == "yarn" || config.ropeScaling == "longrope")
+        details.attentionFactor = factor;
+}
+
+void readAttention(GgufConfigReader &reader, ModelConfig &config)
+{
+    const ArchitectureSpec &spec = config.spec;
+    const auto share =
+        static_cast<double>(config.layers == spec.wideQueryLayers && config.heads > 0
+                                ? static_cast<float>(config.embedding) / static_cast<float>(config.heads)
+                                : 0.0F);
+    config.queryScale =
+        static_cast<float>(reader.floating("attention.scale", share > 0.0 ? 1.0 / std::sqrt(share) : 0.0));
+    config.attentionSoftCap = static_cast<float>(
+        reader.floating("attn_logit_softcapping", static_cast<double>(spec.attentionSoftCap)));
+    config.logitSoftCap = static_cast<float>(
+        reader.floating("final_logit_softcapping", static_cast<double>(spec.logitSoftCap)));
+    config.queryKeyValueClamp = static_cast<float>(reader.floating("attention.clamp_kqv", 0.0));
+    if (spec.embeddingScale == EmbeddingScale::RootOfWidth)
+        config.embeddingScale = std::sqrt(static_cast<float>(config.embedding));
+}
+
+/// Which layers see only a window, and which turn nothing.
+void readLayerPattern(GgufConfigReader &reader, ModelConfig &config)
+{
+    const std::uint32_t window = reader.countOrNone("attention.sliding_window", maxU32);
+    const ArchitectureSpec &spec = config.spec;
+    if (window > 0) {
+        config.slidingWindow = window;
+        const std::vector<bool> local =
+            reader.localLayers("attention.sliding_window_pattern", config.layers, spec.windowPeriod);
+        if (std::find(local.begin(), local.end(), false) != local.end()) {
+            for (const bool isLocal : local)
+                config.windows.push_back(isLocal ? window : 0);
+        }
+    }
+    for (std::uint32_t layer = 0; spec.unrotatedPeriod > 0 && layer < config.layers; ++layer)
+        config.unrotated.push_back((layer + 1) % spec.unrotatedPeriod == 0 ? 1 : 0);
+}
+
+void readExperts(GgufConfigReader &reader, ModelConfig &config)
+{
+    config.experts = reader.countOrNone("expert_count", maxHeads);
+    if (config.experts == 0)
+        return;
+    config.expertsUsed = reader.count("expert_used_count", maxHeads);
+    if (reader.status() && config.expertsUsed > config.experts)
+        reader.fail(ErrorCode::BadFile, "expert_used_count",
+                    "expected at most the " + std::to_string(config.experts) + " experts, found " +
+                        std::to_string(config.expertsUsed));
+    config.expertFeedForward = reader.count("expert_feed_forward_length", maxWidth, config.feedForward);
+}
+
+std::uint32_t vocabularySize(GgufConfigReader &reader, const GgufFile &file)
 {
     if (const GgufTensor *embedding = file.tensor("token_embd.weight"))
         return static_cast<std::uint32_t>(std::min(embedding->shape[1], maxU32));
@@ -214,19 +195,33 @@ Result<ModelConfig> readModelConfig(const GgufFile &file)
     for (const GgufTensor &tensor : file.tensors())
         config.parameters += tensor.elements(); // at most twice the file's bits: no wrap-around
 
-    const bool known = architectureSpec(*architecture).has_value();
-    ConfigReader reader(file, std::string(*architecture), known ? Need::Required : Need::Optional);
+    const auto spec = architectureSpec(*architecture);
+    if (spec)
+        config.spec = **spec;
+    GgufConfigReader reader(file, std::string(*architecture), spec ? Presence::Required : Presence::Optional);
     config.layers = readLayerCount(reader, file);
     if (!reader.status())
         return tl::unexpected(reader.status().error());
     config.embedding = reader.count("embedding_length", maxWidth);
     config.contextTrain = reader.count("context_length", maxU32);
     config.feedForward = reader.count("feed_forward_length", maxWidth);
-    config.normEpsilon = static_cast<float>(reader.floating("attention.layer_norm_rms_epsilon", {}));
+    config.normEpsilon = static_cast<float>(reader.floating(config.spec.norm == NormKind::Rms
+                                                                ? "attention.layer_norm_rms_epsilon"
+                                                                : "attention.layer_norm_epsilon",
+                                                            {}));
     readHeads(reader, config);
+    if (spec)
+        readPositions(reader, file, config);
     readRotation(reader, file, config);
-    if (reader.has("attention.sliding_window"))
-        config.slidingWindow = reader.count("attention.sliding_window", maxU32);
+    if (spec) {
+        readRotationDetails(reader, config);
+        readAttention(reader, config);
+        readLayerPattern(reader, config);
+        readExperts(reader, config);
+    } else if (const auto window = file.unsignedValue(config.architecture + ".attention.sliding_window");
+               window && *window > 0 && *window <= maxU32) {
+        config.slidingWindow = static_cast<std::uint32_t>(*window);
+    }
     config.vocabulary = vocabularySize(reader, file);
     if (!reader.status())
         return tl::unexpected(reader.status().error());

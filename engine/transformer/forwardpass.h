@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/memory/activationlayout.h"
+#include "engine/transformer/rotaryfrequencies.h"
 #include "engine/transformer/transformer.h"
 
 #include <memory>
@@ -16,7 +17,10 @@ struct Transformer::State
     std::shared_ptr<const Model> model;
     std::shared_ptr<Backend> backend;
     std::uint32_t maxBatch = 0;
-    std::vector<float> inverseFrequencies;
+    Rotary rotary;                   ///< of layers that see everything
+    Rotary localRotary;              ///< of layers with a window
+    std::uint32_t rotaryContext = 0; ///< that both are for
+    std::vector<float> slopes;       ///< ALiBi, one a head
     ActivationLayout layout;
     std::unique_ptr<BackendBuffer> activations;
     std::unique_ptr<BackendBuffer> logits;  ///< grows when all rows are asked for
@@ -24,9 +28,20 @@ struct Transformer::State
     std::vector<float> hostLogits;          ///< for backends whose memory the host cannot read
     std::vector<float> hostTap;
 
+    /// Rotations for a context of so many tokens.
+    Status turnFor(std::uint32_t contextTokens);
     /// `buffer` with room for so many floats.
     Status reserve(std::unique_ptr<BackendBuffer> &buffer, std::uint64_t floats, std::string_view what);
 };
+
+/// Runs steps in order until one fails.
+template <class... Steps>
+Status inOrder(Steps &&...steps)
+{
+    Status status;
+    (void)((status = steps(), status.has_value()) && ...);
+    return status;
+}
 
 /// One pass of a batch through the layers. The cache has room for the batch already; what it holds for these
 /// positions afterwards is only meaningful when run() succeeded.
@@ -39,13 +54,25 @@ public:
     Result<std::span<const float>> run();
 
 private:
+    Status embed();
     Status runLayer(LayerIndex layer);
+    /// One of the model's norms over rows of `values`; nothing where there is no gain.
+    Status norm(Activations values, const Weight &gain, const Weight &bias, Activations output);
+
+    // forwardattention.cpp
     Status attention(LayerIndex layer, const LayerWeights &weights);
-    Status project(LayerIndex layer, const LayerWeights &weights, Activations normed, Activations query,
+    Status project(LayerIndex layer, const LayerWeights &weights, Activations input, Activations query,
                    Activations key, Activations value);
+    Status normHeads(const LayerWeights &weights, Activations query, Activations key);
     Status attend(LayerIndex layer, Activations query, Activations output);
-    RopeParams rotation() const;
+    Status addAttention(LayerIndex layer, const LayerWeights &weights, Activations attended);
+    RopeParams rotation(LayerIndex layer) const;
+
+    // forwardfeedforward.cpp
     Status feedForward(LayerIndex layer, const LayerWeights &weights);
+    Status dense(LayerIndex layer, const LayerWeights &weights, Activations input, Activations output);
+    Status experts(LayerIndex layer, const LayerWeights &weights, Activations input, Activations output);
+
     Result<std::span<const float>> head();
 
     /// Gives the values to the tap, if it wants them.
@@ -55,6 +82,8 @@ private:
 
     /// A matrix of the scratch with a row for each token that is still followed.
     Activations matrix(std::uint64_t offset, std::uint64_t columns) const;
+    /// The same with rows of its own, for what nobody needs of earlier rows.
+    Activations ownRows(std::uint64_t offset, std::int64_t rows, std::uint64_t columns) const;
     /// From here on only the last token matters.
     void followLastOnly();
 
@@ -62,6 +91,7 @@ private:
     const ForwardRequest &m_request;
     KvView m_view;
     const ModelConfig &m_config;
+    const ArchitectureSpec &m_spec;
     Backend &m_backend;
     std::uint32_t m_firstPosition; // of the batch
     std::int64_t m_firstRow = 0;   // of the batch's rows that are still followed

@@ -3,10 +3,11 @@
 
 #include "engine/memory/memoryplan.h"
 #include "engine/transformer/forwardpass.h"
-#include "engine/transformer/rotaryfrequencies.h"
 
-#include <array>
+#include <algorithm>
+#include <bit>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 namespace tokenloupe {
@@ -17,10 +18,35 @@ namespace {
 /// token.
 Status checkTypes(const LayerWeights &layer, std::uint32_t index)
 {
-    const std::array<const Weight *, 13> all = {
-        &layer.attentionNorm, &layer.query,   &layer.key,       &layer.value,      &layer.output,
-        &layer.queryBias,     &layer.keyBias, &layer.valueBias, &layer.outputBias, &layer.feedForwardNorm,
-        &layer.gate,          &layer.up,      &layer.down};
+    std::vector<const Weight *> all = {&layer.attentionNorm,
+                                       &layer.attentionNormBias,
+                                       &layer.query,
+                                       &layer.key,
+                                       &layer.value,
+                                       &layer.output,
+                                       &layer.queryBias,
+                                       &layer.keyBias,
+                                       &layer.valueBias,
+                                       &layer.outputBias,
+                                       &layer.queryNorm,
+                                       &layer.keyNorm,
+                                       &layer.queryNormBias,
+                                       &layer.keyNormBias,
+                                       &layer.attentionPostNorm,
+                                       &layer.attentionPostNormBias,
+                                       &layer.feedForwardNorm,
+                                       &layer.feedForwardNormBias,
+                                       &layer.gate,
+                                       &layer.up,
+                                       &layer.down,
+                                       &layer.gateBias,
+                                       &layer.upBias,
+                                       &layer.downBias,
+                                       &layer.router,
+                                       &layer.feedForwardPostNorm,
+                                       &layer.feedForwardPostNormBias};
+    for (const ExpertWeights &expert : layer.experts)
+        all.insert(all.end(), {&expert.gate, &expert.up, &expert.down});
     for (const Weight *weight : all) {
         const TensorTypeTraits *traits = tensorTypeTraits(static_cast<std::uint32_t>(weight->type));
         if (weight->isPresent() && (!traits || !traits->computable))
@@ -65,6 +91,32 @@ Status checkRequest(const ForwardRequest &request, const ModelConfig &config, st
     return {};
 }
 
+/// Falling powers of 2, spread evenly over the heads; where their number is no power of 2, those beyond it
+/// lie between the first.
+std::vector<float> alibiSlopes(const ModelConfig &config)
+{
+    std::vector<float> slopes;
+    if (config.alibiBias <= 0.0F)
+        return slopes;
+    const std::uint32_t even = std::bit_floor(config.heads);
+    const auto bias = static_cast<double>(config.alibiBias);
+    for (std::uint32_t head = 0; head < config.heads; ++head) {
+        const double step =
+            head < even ? bias * (head + 1.0) / even : bias * (2.0 * (head - even) + 1.0) / (2.0 * even);
+        slopes.push_back(static_cast<float>(std::exp2(-step)));
+    }
+    return slopes;
+}
+
+Status checkPositions(const Weight &positions, std::uint32_t before, std::size_t tokens)
+{
+    if (!positions.isPresent() || before + tokens <= static_cast<std::uint64_t>(positions.rows))
+        return {};
+    return makeError(ErrorCode::ContextFull, "forward pass",
+                     "the model has learned " + std::to_string(positions.rows) +
+                         " positions, the sequence would have " + std::to_string(before + tokens));
+}
+
 Status checkCache(const KvShape &shape, const ModelConfig &config)
 {
     if (shape.layers == kvLayers(config))
@@ -89,9 +141,6 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const M
     assert(model && backend);
     if (Status good = checkModel(*model, progress, stop); !good)
         return tl::unexpected(std::move(good.error()));
-    Result<std::vector<float>> frequencies = rotaryFrequencies(*model);
-    if (!frequencies)
-        return tl::unexpected(std::move(frequencies.error()));
     const Result<ActivationLayout> layout = activationLayout(model->config(), maxBatch);
     if (!layout)
         return tl::unexpected(layout.error());
@@ -100,8 +149,10 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const M
     state->model = std::move(model);
     state->backend = std::move(backend);
     state->maxBatch = maxBatch;
-    state->inverseFrequencies = std::move(*frequencies);
     state->layout = *layout;
+    state->slopes = alibiSlopes(state->model->config());
+    if (Status good = state->turnFor(std::max(state->model->config().contextTrain, 1U)); !good)
+        return tl::unexpected(std::move(good.error()));
     if (Status got = state->reserve(state->activations, layout->total, "activations"); !got)
         return tl::unexpected(std::move(got.error()));
     if (Status got = state->reserve(state->logits, state->model->config().vocabulary, "logits"); !got)
@@ -118,10 +169,18 @@ Result<std::span<const float>> Transformer::forward(const ForwardRequest &reques
     if (Status good = checkCache(cache.shape(), config); !good)
         return tl::unexpected(std::move(good.error()));
     const std::uint32_t before = cache.tokens(sequence);
+    if (Status good =
+            checkPositions(m_state->model->weights().positionEmbedding, before, request.tokens.size());
+        !good)
+        return tl::unexpected(std::move(good.error()));
     if (Status room = cache.append(sequence, request.tokens); !room)
         return tl::unexpected(std::move(room.error()));
-    Result<std::span<const float>> logits =
-        ForwardPass(*m_state, request, cache.view(sequence), before).run();
+    const KvView view = cache.view(sequence);
+    Result<std::span<const float>> logits = std::span<const float>();
+    if (Status turned = m_state->turnFor(view.contextTokens()); turned)
+        logits = ForwardPass(*m_state, request, view, before).run();
+    else
+        logits = tl::unexpected(turned.error());
     if (logits)
         cache.markWritten(sequence);
     else

@@ -19,8 +19,8 @@ namespace tokenloupe {
 /// Names of the intermediates that can be tapped, in the order they are computed.
 enum class TapPoint : std::uint8_t {
     Embedding,     ///< (embedding)
-    AttentionNorm, ///< (embedding)
-    Query,         ///< (heads · headSize) before rotation
+    AttentionNorm, ///< (embedding); not where the architecture has no norm there
+    Query,         ///< (heads · headSize) before rotation, normalised where heads have norms
     Key,           ///< (kvHeads · headSize) before rotation
     Value,         ///< (kvHeads · headSize)
     QueryRotated,
@@ -30,8 +30,9 @@ enum class TapPoint : std::uint8_t {
     AttentionOutput,  ///< (heads · headSize), before the output projection
     AttentionResidual,
     FeedForwardNorm,
-    Gate, ///< (feedForward) before the activation
-    Up,
+    Gate,   ///< (feedForward) before the activation; not where there is no gate, and not with experts
+    Up,     ///< (feedForward); without a gate: before the activation. Not with experts
+    Router, ///< (experts): the router's probabilities; only with experts
     FeedForwardOutput, ///< (embedding): down projection
     LayerOutput,       ///< residual stream after the layer
     FinalNorm,

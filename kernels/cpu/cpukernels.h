@@ -59,6 +59,17 @@ struct CpuKernels
     /// n values (whole blocks) as a computable type, each code the nearest. The same bytes on every set. NaN
     /// and infinities give some number in the block types.
     void (*quantizeRow)(TensorType type, const float *x, std::int64_t n, std::byte *out);
+    /// y = (x - mean) / sqrt(variance + eps) · weight + bias, n values; `bias` may be null. `y` may be `x`.
+    void (*layerNorm)(const float *x, const float *weight, const float *bias, float eps, std::int64_t n,
+                      float *y);
+    /// y *= x
+    void (*multiply)(const float *x, std::int64_t n, float *y);
+    /// y = gelu(x), as x / (1 + e^-2u), u = √(2/π) · (x + 0.044715 x³): the tanh form. `y` may be `x`.
+    void (*geluTanh)(const float *x, std::int64_t n, float *y);
+    /// y = x · Φ(x): gelu by the error function, 1e-7 · |x| off at most. `y` may be `x`.
+    void (*gelu)(const float *x, std::int64_t n, float *y);
+    /// x = cap · tanh(x / cap)
+    void (*softCap)(float cap, std::int64_t n, float *x);
 };
 
 /// The kernels for `level`, or nullptr where this machine cannot run them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/activationkernels.h"
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/matmulkernels.h"
 #include "kernels/cpu/quantizekernels.h"
@@ -12,9 +13,10 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr CpuKernels table(IsaLevel level, const char *name)
 {
-    return {level,           name,        matmul<V>,         dequantizeRow<V>, rmsNorm<V>, add<V>,
-            siluMultiply<V>, dot<V>,      axpy<V>,           scale<V>,         expSum<V>,  maximum<V>,
-            toHalf<V>,       fromHalf<V>, softmaxMoments<V>, quantizeRow<V>};
+    return {level,           name,        matmul<V>,         dequantizeRow<V>, rmsNorm<V>,   add<V>,
+            siluMultiply<V>, dot<V>,      axpy<V>,           scale<V>,         expSum<V>,    maximum<V>,
+            toHalf<V>,       fromHalf<V>, softmaxMoments<V>, quantizeRow<V>,   layerNorm<V>, multiply<V>,
+            geluTanh<V>,     gelu<V>,     softCap<V>};
 }
 
 } // namespace tokenloupe::kernel

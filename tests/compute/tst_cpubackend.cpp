@@ -39,6 +39,14 @@ bool near(float got, double expected, double scale = 1.0)
     return std::abs(static_cast<double>(got) - expected) <= 1e-5 * (std::abs(expected) + scale);
 }
 
+NormParams rms(const Weight &gain, float epsilon)
+{
+    NormParams params;
+    params.gain = &gain;
+    params.epsilon = epsilon;
+    return params;
+}
+
 std::shared_ptr<Backend> cpu(int threads)
 {
     const auto backend = makeCpuBackend(threads);
@@ -129,7 +137,7 @@ void TestCpuBackend::normalizes()
     const Floats gain = randomFloats(columns, 2);
     Floats input = randomFloats(rows * columns, 3);
     Floats out(input.size());
-    QVERIFY(cpu(3)->rmsNorm(view(input, rows), weightOf(gain, 1), 1e-3F, view(out, rows)));
+    QVERIFY(cpu(3)->norm(view(input, rows), rms(weightOf(gain, 1), 1e-3F), view(out, rows)));
     for (std::size_t row = 0; row < rows; ++row) {
         double squares = 0;
         for (std::size_t i = 0; i < columns; ++i)
@@ -139,7 +147,7 @@ void TestCpuBackend::normalizes()
             QVERIFY(near(out[row * columns + i], input[row * columns + i] * scale * gain[i]));
     }
     Floats inPlace = input;
-    QVERIFY(cpu(1)->rmsNorm(view(inPlace, rows), weightOf(gain, 1), 1e-3F, view(inPlace, rows)));
+    QVERIFY(cpu(1)->norm(view(inPlace, rows), rms(weightOf(gain, 1), 1e-3F), view(inPlace, rows)));
     QVERIFY(inPlace == out);
 }
 
@@ -253,7 +261,7 @@ void TestCpuBackend::activates()
         gate[1] = -80.0F;
         Floats up = randomFloats(count, 8);
         Floats out(count);
-        QVERIFY(cpu(3)->siluMultiply(view(gate, rows), view(up, rows), view(out, rows)));
+        QVERIFY(cpu(3)->activate(Activation::SiluGated, view(gate, rows), view(up, rows), view(out, rows)));
         for (std::size_t i = 0; i < count; ++i) {
             const double g = static_cast<double>(gate[i]);
             QVERIFY(near(out[i], g / (1.0 + std::exp(-g)) * static_cast<double>(up[i])));
@@ -261,8 +269,8 @@ void TestCpuBackend::activates()
         // Each row alone gives the same bits.
         for (std::int64_t row = 0; row < rows; ++row) {
             Floats single(static_cast<std::size_t>(columns));
-            QVERIFY(cpu(1)->siluMultiply({gate.data() + row * columns, 1, columns},
-                                         {up.data() + row * columns, 1, columns}, view(single, 1)));
+            QVERIFY(cpu(1)->activate(Activation::SiluGated, {gate.data() + row * columns, 1, columns},
+                                     {up.data() + row * columns, 1, columns}, view(single, 1)));
             QVERIFY(std::equal(single.begin(), single.end(), out.begin() + row * columns));
         }
     }
@@ -290,10 +298,10 @@ void TestCpuBackend::readsVectorsOfOtherTypes()
     Floats input = randomFloats(10, 11);
     const auto backend = cpu(2);
     Floats expected(10);
-    QVERIFY(backend->rmsNorm(view(input, 2), weightOf(plain, 1), 1e-5F, view(expected, 2)));
+    QVERIFY(backend->norm(view(input, 2), rms(weightOf(plain, 1), 1e-5F), view(expected, 2)));
     for (const Weight &gain : {asHalf, asShifted}) {
         Floats out(10);
-        QVERIFY(backend->rmsNorm(view(input, 2), gain, 1e-5F, view(out, 2)));
+        QVERIFY(backend->norm(view(input, 2), rms(gain, 1e-5F), view(out, 2)));
         QVERIFY(out == expected);
     }
     const Floats matrix = randomFloats(5 * 5, 12);
@@ -318,10 +326,11 @@ void TestCpuBackend::refusesWrongShapes()
                !status.error().message.empty();
     };
     const Weight gain = weightOf(stored, 1);
-    QVERIFY(refused(backend->rmsNorm(view(values, 2), gain, 1e-5F, view(other, 2))));
-    QVERIFY(refused(backend->rmsNorm(view(values, 1), gain, 1e-5F, view(other, 2))));
+    QVERIFY(refused(backend->norm(view(values, 2), rms(gain, 1e-5F), view(other, 2))));
+    QVERIFY(refused(backend->norm(view(values, 1), rms(gain, 1e-5F), view(other, 2))));
     QVERIFY(refused(backend->add(view(values, 2), view(other, 3))));
-    QVERIFY(refused(backend->siluMultiply(view(values, 2), view(other, 2), view(other, 4))));
+    QVERIFY(
+        refused(backend->activate(Activation::SiluGated, view(values, 2), view(other, 2), view(other, 4))));
 
     const Weight matrix = weightOf(stored, 2); // 2 × 12
     const auto multiply = [&](const Weight &weight, Activations input, Activations output) {

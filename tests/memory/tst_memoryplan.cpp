@@ -45,6 +45,7 @@ class TestMemoryPlan : public QObject
 private slots:
     void countsEveryPart();
     void planIsWhatTheCacheTakes();
+    void unrotatedKeysTakeScratch();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
     void refusesAbsurdSizes_data();
@@ -77,25 +78,54 @@ void TestMemoryPlan::countsEveryPart()
     const Result<MemoryPlan> smaller = planMemory(smallConfig(), 123456, halves);
     QVERIFY(smaller);
     QCOMPARE(smaller->bytesOf(MemoryPart::KvCache), std::uint64_t(6 * (8 * 2 + 4 * 4) * 7 * 16));
-    QVERIFY(smaller->items[1].how.find("8 key numbers × 2 bytes") != std::string::npos);
-    QVERIFY(plan->items[1].how.find("8 key numbers × 4 bytes") != std::string::npos);
+    QVERIFY(smaller->items[1].how.find("8 key numbers as f16") != std::string::npos);
+    QVERIFY(plan->items[1].how.find("8 key numbers as f32") != std::string::npos);
 }
 
+/// Windows, several sequences, block types: the mapped bytes are the planned ones.
 void TestMemoryPlan::planIsWhatTheCacheTakes()
 {
-    const ModelConfig config = smallConfig();
-    KvShape shape;
-    shape.kvHeads = config.kvHeads;
-    shape.headSize = config.headSize;
-    shape.valueHeadSize = config.valueHeadSize;
-    for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U}) {
-        RunMemorySettings settings = smallSettings();
-        settings.contextTokens = context;
-        const Result<MemoryPlan> plan = planMemory(config, 0, settings);
-        const Result<KvCache> cache = KvCache::create(shape, context);
-        QVERIFY(plan && cache);
-        QCOMPARE(cache->pool().capacity() * cache->shape().blockBytes(), plan->bytesOf(MemoryPart::KvCache));
+    ModelConfig config = smallConfig();
+    config.headSize = config.valueHeadSize = 32;
+    for (const std::uint32_t window : {0U, 20U}) {
+        config.windows.assign(window > 0 ? 3 : 0, 0);
+        if (window > 0)
+            config.windows[1] = window;
+        for (const std::uint32_t context : {1U, 15U, 16U, 17U, 100U, 900U}) {
+            for (const std::uint32_t block : {5U, 16U}) {
+                RunMemorySettings settings = smallSettings();
+                settings.contextTokens = context;
+                settings.blockTokens = block;
+                settings.sequences = 3;
+                settings.keyType = KvType::Q5_0;
+                settings.valueType = KvType::F32;
+                const Result<MemoryPlan> plan = planMemory(config, 0, settings);
+                KvCacheSettings room;
+                room.shape = kvShape(config, settings);
+                room.contextTokens = context;
+                room.sequences = settings.sequences;
+                room.batchTokens = settings.batchTokens;
+                const Result<KvCache> cache = KvCache::create(room);
+                QVERIFY(plan && cache);
+                std::uint64_t mapped = 0;
+                for (const BlockPool &pool : cache->pools())
+                    mapped += pool.bytes();
+                QCOMPARE(mapped, plan->bytesOf(MemoryPart::KvCache));
+                QCOMPARE(cache->snapshot({}).poolBytes(), mapped);
+            }
+        }
     }
+}
+
+void TestMemoryPlan::unrotatedKeysTakeScratch()
+{
+    RunMemorySettings settings = smallSettings();
+    settings.keyPhase = KeyPhase::Unrotated;
+    const Result<MemoryPlan> plan = planMemory(smallConfig(), 0, settings);
+    QVERIFY(plan);
+    // A block's rotated keys for each thread, and the sines and cosines of all positions.
+    const std::uint64_t scratch = 16 * 8 + 16 * 256 + 16 * 4 + 16 * 8;
+    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * scratch + (7 + 100) * 8) * 4);
 }
 
 void TestMemoryPlan::namesAreDistinct()

@@ -47,8 +47,8 @@ void TestMalformedModel::faultsOfAModel_data()
     constexpr auto unsupported = ErrorCode::Unsupported;
 
     row("no architecture", bad, "key \"general.architecture\" is missing", missing("general.architecture"));
-    row("other architecture", unsupported, "\"gemma9\\x00\" is not one that this program runs (llama)",
-        [](GgufWriter &w) {
+    row("other architecture", unsupported,
+        "\"gemma9\\x00\" is not one that this program runs (llama, qwen2, ", [](GgufWriter &w) {
             w.without("general.architecture").string("general.architecture", std::string_view("gemma9\0", 7));
         });
     row("architecture is a number", bad, "expected a string",
@@ -97,10 +97,53 @@ void TestMalformedModel::faultsOfAModel_data()
         [](GgufWriter &w) { w.without("llama.rope.freq_base").f32("llama.rope.freq_base", 0.0F); });
     row("scaling factor below the smallest float", bad, "rope.scaling.factor\": expected a number above 0",
         [](GgufWriter &w) { w.f64("llama.rope.scaling.factor", 1e-300); });
-    row("YaRN", unsupported, "expected none or linear, found \"yarn\"",
-        [](GgufWriter &w) { w.string("llama.rope.scaling.type", "yarn"); });
-    row("experts", unsupported, "models with experts (8) are not supported",
+    row("a scaling that nobody knows", unsupported,
+        "expected one of none, linear, ntk, dynamic, yarn, longrope, llama3, found \"spiral\"",
+        [](GgufWriter &w) { w.string("llama.rope.scaling.type", "spiral"); });
+    row("longrope without factors", bad, "tensor \"rope_factors_short.weight\" is missing",
+        [](GgufWriter &w) { w.string("llama.rope.scaling.type", "longrope"); });
+    row("attention factor 0", bad, "rope.scaling.attn_factor\": expected a number above 0",
+        [](GgufWriter &w) { w.f32("llama.rope.scaling.attn_factor", 0.0F); });
+    row("experts, nobody says how many are used", bad, "key \"llama.expert_used_count\" is missing",
         [](GgufWriter &w) { w.u32("llama.expert_count", 8); });
+    row("experts, none used", bad, "expert_used_count\": expected 1 to",
+        [](GgufWriter &w) { w.u32("llama.expert_count", 8).u32("llama.expert_used_count", 0); });
+    row("more experts used than there are", bad, "expected at most the 8 experts, found 9",
+        [](GgufWriter &w) { w.u32("llama.expert_count", 8).u32("llama.expert_used_count", 9); });
+    row("65537 experts", bad, "expert_count\": expected 0 to 65536, found 65537",
+        [](GgufWriter &w) { w.u32("llama.expert_count", 65537); });
+    row("experts without a router", bad, "tensor \"blk.0.ffn_gate_inp.weight\" is missing",
+        [](GgufWriter &w) { w.u32("llama.expert_count", 8).u32("llama.expert_used_count", 2); });
+    row("a router for other experts", bad, "expected 8 × 8 (rows × columns), found 4 × 8", [](GgufWriter &w) {
+        w.u32("llama.expert_count", 8).u32("llama.expert_used_count", 2);
+        w.tensor("blk.0.ffn_gate_inp.weight", {8, 4}, 0, Bytes(128));
+    });
+    row("experts that are no matrices", bad, "tensor \"blk.0.ffn_gate_exps.weight\" is missing",
+        [](GgufWriter &w) {
+            w.u32("llama.expert_count", 2).u32("llama.expert_used_count", 2);
+            w.tensor("blk.0.ffn_gate_inp.weight", {8, 2}, 0, Bytes(64));
+        });
+    row("too few experts in the tensor", bad,
+        "expected 12 × 8 × 3 (rows × columns × experts), found 12 × 8 × 2 × 1", [](GgufWriter &w) {
+            w.u32("llama.expert_count", 3).u32("llama.expert_used_count", 2);
+            w.tensor("blk.0.ffn_gate_inp.weight", {8, 3}, 0, Bytes(96));
+            w.tensor("blk.0.ffn_gate_exps.weight", {8, 12, 2}, 0, Bytes(768));
+        });
+    row("one expert's matrix is missing", bad, "tensor \"blk.0.ffn_gate.1.weight\" is missing",
+        [](GgufWriter &w) {
+            w.u32("llama.expert_count", 2).u32("llama.expert_used_count", 1);
+            w.tensor("blk.0.ffn_gate_inp.weight", {8, 2}, 0, Bytes(64));
+            w.tensor("blk.0.ffn_gate.0.weight", {8, 12}, 0, Bytes(384));
+        });
+    row("window of text", bad, "expected an integer, found a value of type string",
+        [](GgufWriter &w) { w.string("llama.attention.sliding_window", "wide"); });
+    row("window pattern of floats", bad, "expected a number, or true or false for each of 1 layers",
+        [](GgufWriter &w) {
+            w.u32("llama.attention.sliding_window", 4);
+            w.floats("llama.attention.sliding_window_pattern", std::vector<float>{1.0F});
+        });
+    row("soft cap below 0", bad, "attn_logit_softcapping\": expected a finite number from 0",
+        [](GgufWriter &w) { w.f32("llama.attn_logit_softcapping", -1.0F); });
     row("split", unsupported, "split into 3 files", [](GgufWriter &w) { w.u16("split.count", 3); });
 
     row("no tokens", bad, "key \"tokenizer.ggml.tokens\" is missing", missing("tokenizer.ggml.tokens"));
@@ -135,8 +178,11 @@ void TestMalformedModel::faultsOfAModel_data()
             w.withoutTensor("rope_freqs.weight");
             w.tensor("rope_freqs.weight", {2}, 0, Bytes(8));
         });
-    row("a bias that nobody adds", unsupported, "tensor \"blk.0.ffn_up.bias\" is no part of a llama block",
-        [](GgufWriter &w) { w.tensor("blk.0.ffn_up.bias", {12}, 0, Bytes(48)); });
+    row("a short bias of the feed-forward", bad, "tensor \"blk.0.ffn_up.bias\": expected 1 × 12",
+        [](GgufWriter &w) { w.tensor("blk.0.ffn_up.bias", {11}, 0, Bytes(44)); });
+    row("a scale that nobody applies", unsupported,
+        "tensor \"blk.0.ffn_up.scale\" is no part of a llama block",
+        [](GgufWriter &w) { w.tensor("blk.0.ffn_up.scale", {12}, 0, Bytes(48)); });
 }
 
 void TestMalformedModel::faultsOfAModel()

@@ -108,8 +108,10 @@ private slots:
                                 << 4.0;
         QTest::newRow("llama 3") << QStringLiteral("llama-rope-llama3.gguf") << QStringLiteral("llama3")
                                  << 1.0;
+        QTest::newRow("longrope") << QStringLiteral("phi3-longrope.gguf") << QStringLiteral("longrope")
+                                  << 1.0;
+        QTest::newRow("gpt2") << QStringLiteral("gpt2.gguf") << QStringLiteral("none") << 1.0;
         QTest::newRow("yarn") << QStringLiteral("llama-rope-yarn.gguf") << QStringLiteral("yarn") << 4.0;
-        QTest::newRow("gemma3") << QStringLiteral("gemma3.gguf") << QStringLiteral("linear") << 8.0;
     }
 
     void readsReferenceModels()
@@ -124,10 +126,8 @@ private slots:
         QVERIFY2(config, config ? "" : config.error().text().c_str());
         QVERIFY(config->layers > 0 && config->embedding > 0 && config->heads > 0);
         QCOMPARE(config->vocabulary, std::uint32_t((*gguf)->tensor("token_embd.weight")->shape[1]));
-        if (file.startsWith(QStringLiteral("llama"))) {
-            QCOMPARE(config->ropeScaling, scaling.toStdString());
-            QCOMPARE(double(config->ropeScaleFactor), factor);
-        }
+        QCOMPARE(config->ropeScaling, scaling.toStdString());
+        QCOMPARE(double(config->ropeScaleFactor), factor);
     }
 };
 
@@ -226,6 +226,43 @@ void TestModelConfig::variants_data()
     row(
         "a sliding window", [](GgufWriter &w) { w.u32("llama.attention.sliding_window", 99); },
         [](const ModelConfig &c) { QCOMPARE(c.slidingWindow, std::optional<std::uint32_t>(99)); });
+    row(
+        "a window of 0 is none", [](GgufWriter &w) { w.u32("llama.attention.sliding_window", 0); },
+        [](const ModelConfig &c) {
+            QVERIFY(!c.slidingWindow);
+            QCOMPARE(c.windowOf(1), 0U);
+        });
+    row(
+        "a window for each second layer",
+        [](GgufWriter &w) {
+            w.u32("llama.attention.sliding_window", 7).u32("llama.attention.sliding_window_pattern", 2);
+        },
+        [](const ModelConfig &c) {
+            QCOMPARE(c.windows, (std::vector<std::uint32_t>{7, 0}));
+        });
+    row(
+        "a window for layers by name",
+        [](GgufWriter &w) {
+            ByteWriter flags;
+            flags.number(std::uint32_t(7))
+                .number(std::uint64_t(2))
+                .raw(std::vector<std::byte>{std::byte{0}, std::byte{1}});
+            w.u32("llama.attention.sliding_window", 7)
+                .rawValue("llama.attention.sliding_window_pattern", 9, flags.bytes());
+        },
+        [](const ModelConfig &c) {
+            QCOMPARE(c.windows, (std::vector<std::uint32_t>{0, 7}));
+        });
+    row(
+        "experts", [](GgufWriter &w) { w.u32("llama.expert_count", 5).u32("llama.expert_used_count", 2); },
+        [](const ModelConfig &c) {
+            QCOMPARE(c.experts, 5U);
+            QCOMPARE(c.expertsUsed, 2U);
+            QCOMPARE(c.expertFeedForward, 96U);
+        });
+    row(
+        "a query scale of its own", [](GgufWriter &w) { w.f32("llama.attention.scale", 0.5F); },
+        [](const ModelConfig &c) { QCOMPARE(c.attentionScale(), 0.5F); });
     row(
         "the longest context",
         [](GgufWriter &w) { w.without("llama.context_length").u32("llama.context_length", 4294967295U); },

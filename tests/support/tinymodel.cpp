@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/tinymodel.h"
 
-#include "engine/base/philox.h"
 #include "tests/support/quantize.h"
+#include "tests/support/seededweights.h"
 
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 
 namespace tokenloupe::test {
@@ -48,42 +47,6 @@ std::vector<std::string> basePieces()
     return pieces;
 }
 
-/// Weights of one model; a tensor's values depend on seed and name alone, so options do not move each
-/// other's.
-class WeightSource
-{
-public:
-    explicit WeightSource(std::uint64_t seed)
-        : m_seed(seed)
-    {}
-
-    /// Normal values around `mean`.
-    std::vector<float> take(std::string_view name, std::size_t count, float mean, float deviation) const
-    {
-        std::uint32_t stream = 0x811C9DC5; // FNV-1a of the name
-        for (const char letter : name)
-            stream = (stream ^ static_cast<unsigned char>(letter)) * 0x01000193U;
-        const auto low = static_cast<std::uint32_t>(m_seed);
-        const auto high = static_cast<std::uint32_t>(m_seed >> 32);
-        std::vector<float> values(count);
-        // Each block of four words becomes two pairs of normal values (Box and Muller).
-        for (std::size_t i = 0; i < count; i += 4) {
-            const auto words = philox4x32({static_cast<std::uint32_t>(i / 4), stream, 0, 0}, {low, high});
-            for (std::size_t pair = 0; pair < 4 && i + pair < count; pair += 2) {
-                const double radius = std::sqrt(-2.0 * std::log((words[pair] + 1.0) * 0x1p-32));
-                const double angle = 2.0 * std::numbers::pi * words[pair + 1] * 0x1p-32;
-                values[i + pair] = mean + deviation * static_cast<float>(radius * std::cos(angle));
-                if (i + pair + 1 < count)
-                    values[i + pair + 1] = mean + deviation * static_cast<float>(radius * std::sin(angle));
-            }
-        }
-        return values;
-    }
-
-private:
-    std::uint64_t m_seed;
-};
-
 class TinyBuilder
 {
 public:
@@ -96,14 +59,13 @@ public:
     GgufWriter build()
     {
         addConfig();
-        addVocabulary();
+        addTinyVocabulary(m_writer, m_options.vocabulary);
         addWeights();
         return std::move(m_writer);
     }
 
 private:
     void addConfig();
-    void addVocabulary();
     void addWeights();
     void addLayer(const std::string &prefix);
 
@@ -130,7 +92,7 @@ private:
 
     const TinyModelOptions &m_options;
     std::uint32_t m_headSize;
-    WeightSource m_source;
+    SeededWeights m_source;
     GgufWriter m_writer;
 };
 
@@ -155,30 +117,6 @@ void TinyBuilder::addConfig()
             .f32("llama.rope.scaling.factor", m_options.ropeScaleFactor);
     if (m_options.chatTemplate)
         m_writer.string("tokenizer.chat_template", *m_options.chatTemplate);
-}
-
-void TinyBuilder::addVocabulary()
-{
-    const std::vector<std::string> texts = tinyVocabulary(m_options.vocabulary);
-    std::vector<float> scores(texts.size(), 0.0F);
-    std::vector<std::int32_t> kinds(texts.size(), Normal);
-    kinds[tinyUnknown] = Unknown;
-    kinds[tinyBos] = kinds[tinyEos] = kinds[tinyTurnStart] = kinds[tinyTurnEnd] = Control;
-    for (std::uint32_t id = tinyFirstByte; id < tinyFirstPiece; ++id)
-        kinds[id] = Byte;
-    for (std::size_t id = tinyFirstPiece; id < texts.size(); ++id) // earlier pieces merge first
-        scores[id] = -static_cast<float>(id - tinyFirstPiece);
-    m_writer.string("tokenizer.ggml.model", "llama").string("tokenizer.ggml.pre", "default");
-    m_writer.strings("tokenizer.ggml.tokens", texts)
-        .floats("tokenizer.ggml.scores", scores)
-        .integers("tokenizer.ggml.token_type", kinds);
-    m_writer.u32("tokenizer.ggml.bos_token_id", tinyBos)
-        .u32("tokenizer.ggml.eos_token_id", tinyEos)
-        .u32("tokenizer.ggml.eot_token_id", tinyTurnEnd)
-        .u32("tokenizer.ggml.unknown_token_id", tinyUnknown)
-        .boolean("tokenizer.ggml.add_bos_token", true)
-        .boolean("tokenizer.ggml.add_eos_token", false)
-        .boolean("tokenizer.ggml.add_space_prefix", true);
 }
 
 void TinyBuilder::addWeights()
@@ -236,6 +174,30 @@ std::vector<std::string> tinyVocabulary(std::uint32_t size)
     while (texts.size() < size)
         texts.push_back(std::string(space) + "w" + std::to_string(texts.size()));
     return texts;
+}
+
+void addTinyVocabulary(GgufWriter &writer, std::uint32_t size)
+{
+    const std::vector<std::string> texts = tinyVocabulary(size);
+    std::vector<float> scores(texts.size(), 0.0F);
+    std::vector<std::int32_t> kinds(texts.size(), Normal);
+    kinds[tinyUnknown] = Unknown;
+    kinds[tinyBos] = kinds[tinyEos] = kinds[tinyTurnStart] = kinds[tinyTurnEnd] = Control;
+    for (std::uint32_t id = tinyFirstByte; id < tinyFirstPiece; ++id)
+        kinds[id] = Byte;
+    for (std::size_t id = tinyFirstPiece; id < texts.size(); ++id) // earlier pieces merge first
+        scores[id] = -static_cast<float>(id - tinyFirstPiece);
+    writer.string("tokenizer.ggml.model", "llama").string("tokenizer.ggml.pre", "default");
+    writer.strings("tokenizer.ggml.tokens", texts)
+        .floats("tokenizer.ggml.scores", scores)
+        .integers("tokenizer.ggml.token_type", kinds);
+    writer.u32("tokenizer.ggml.bos_token_id", tinyBos)
+        .u32("tokenizer.ggml.eos_token_id", tinyEos)
+        .u32("tokenizer.ggml.eot_token_id", tinyTurnEnd)
+        .u32("tokenizer.ggml.unknown_token_id", tinyUnknown)
+        .boolean("tokenizer.ggml.add_bos_token", true)
+        .boolean("tokenizer.ggml.add_eos_token", false)
+        .boolean("tokenizer.ggml.add_space_prefix", true);
 }
 
 GgufWriter tinyModel(const TinyModelOptions &options)

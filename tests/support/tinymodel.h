@@ -70,6 +70,8 @@ std::filesystem::path writeTinyModel(const std::filesystem::path &folder,
                                      const TinyModelOptions &options = {});
 
 std::uint32_t tinyLeastVocabulary();
+/// The keys of such a vocabulary, for models of other kinds.
+void addTinyVocabulary(GgufWriter &writer, std::uint32_t size);
 /// Texts of all tokens, as the file holds them.
 std::vector<std::string> tinyVocabulary(std::uint32_t size);
 

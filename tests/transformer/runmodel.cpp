@@ -28,9 +28,14 @@ RunModel::RunModel(std::shared_ptr<const Model> model, const RunOptions &options
     , m_transformer(
           valueOf(Transformer::create(m_model, valueOf(makeCpuBackend(options.threads)), options.batch)))
 {
-    KvShape shape = m_transformer->kvShape(options.keyType, options.valueType);
-    shape.blockTokens = options.blockTokens;
-    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(shape, options.context)));
+    KvCacheSettings settings;
+    settings.shape = m_transformer->kvShape(options.keyType, options.valueType);
+    settings.shape.blockTokens = options.blockTokens;
+    settings.contextTokens = options.context;
+    settings.batchTokens = options.batch;
+    settings.keyPhase = options.keyPhase;
+    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(settings)));
+    m_sequence = m_cache->open();
 }
 
 std::vector<float> RunModel::run(const std::vector<std::uint32_t> &ids, std::uint32_t batch, LogitRows rows,
@@ -44,7 +49,7 @@ std::vector<float> RunModel::run(const std::vector<std::uint32_t> &ids, std::uin
         request.tokens = std::span(tokens).subspan(begin, std::min(step, tokens.size() - begin));
         request.rows = rows;
         request.tap = tap;
-        const std::span<const float> result = valueOf(m_transformer->forward(request, *m_cache));
+        const std::span<const float> result = valueOf(m_transformer->forward(request, *m_cache, m_sequence));
         if (rows == LogitRows::Last)
             logits.clear();
         logits.insert(logits.end(), result.begin(), result.end());

@@ -18,6 +18,7 @@ struct RunOptions
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
+    KeyPhase keyPhase = KeyPhase::Rotated;
 };
 
 /// A model with a transformer and a cache, for tests. The constructor throws std::runtime_error with the
@@ -32,6 +33,7 @@ public:
     std::shared_ptr<const Model> sharedModel() const { return m_model; }
     Transformer &transformer() { return *m_transformer; }
     KvCache &cache() { return *m_cache; }
+    SequenceId sequence() const { return m_sequence; } ///< the one that is fed
     std::uint32_t vocabulary() const { return m_model->config().vocabulary; }
 
     /// Appends the ids in calls of at most `batch` (0: as many as go in); logits of the last one.
@@ -47,6 +49,7 @@ private:
     std::shared_ptr<const Model> m_model;
     std::unique_ptr<Transformer> m_transformer;
     std::unique_ptr<KvCache> m_cache;
+    SequenceId m_sequence;
 };
 
 std::vector<TokenId> tokenIds(const std::vector<std::uint32_t> &ids);

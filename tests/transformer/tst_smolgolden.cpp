@@ -45,7 +45,7 @@ private:
 void TestSmolGolden::followGreedy(RunModel &run, const json &golden)
 {
     const std::string name = golden["name"];
-    run.cache().truncate(0);
+    run.cache().truncate(run.sequence(), 0);
     std::vector<float> logits = run.feed(golden["ids"]);
     QVERIFY(std::abs(logSumExp(logits) - golden["last_logits"]["logsumexp"].get<double>()) < 1e-3);
     for (const json &entry : golden["last_logits"]["top20"]) {
@@ -98,7 +98,7 @@ void TestSmolGolden::likelihoods()
         ++texts;
         const std::string name = golden["name"];
         const Ids ids = golden["ids"];
-        run.cache().truncate(0);
+        run.cache().truncate(run.sequence(), 0);
         const std::vector<float> logits = run.feedAll(ids);
         double sum = 0;
         for (std::size_t i = 0; i < ids.size(); ++i) {

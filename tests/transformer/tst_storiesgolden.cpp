@@ -38,7 +38,7 @@ QString firstDifference(const QString &what, std::span<const float> got, const s
 
 Ids greedy(RunModel &run, const Ids &prompt, std::size_t count)
 {
-    run.cache().truncate(0);
+    run.cache().truncate(run.sequence(), 0);
     Ids generated;
     std::vector<float> logits = run.feed(prompt);
     while (generated.size() < count) {
@@ -145,7 +145,7 @@ void TestStoriesGolden::greedyIds()
                                                            .arg(expected[i])));
         if (!golden.contains("top5_logprobs_first_step"))
             continue;
-        run.cache().truncate(0);
+        run.cache().truncate(run.sequence(), 0);
         const std::vector<float> logits = run.feed(golden["prompt_ids"]);
         for (const json &entry : golden["top5_logprobs_first_step"]) {
             const double got5 = -negativeLogLikelihood(logits, entry[0]);
