@@ -11,6 +11,7 @@ namespace {
 // Rows are handed out in groups of a cache line of outputs: no two threads write to one line, and kernels
 // that compute several rows together get whole groups.
 constexpr std::int64_t unitRows = 16;
+static_assert(unitRows == stripeRows);
 
 std::int64_t unitsOf(std::int64_t rows)
 {
@@ -33,7 +34,9 @@ Status CpuBackend::prepareProducts(Activations input, std::span<const Projection
                               projection.weight->rows);
         if (projection.output.rows != input.rows)
             return wrongShape("multiply", "output rows", projection.output.rows, input.rows);
-        Product product{matrixOf(*projection.weight), nullptr, projection.output, firstUnit};
+        Product product{matrixOf(*projection.weight), nullptr, nullptr, projection.output, firstUnit};
+        if (m_packed)
+            product.packed = m_packed->find(*projection.weight);
         if (projection.bias && projection.bias->isPresent()) {
             if (Status good = checkWeight("bias", *projection.bias, projection.weight->rows); !good)
                 return good;
@@ -43,6 +46,18 @@ Status CpuBackend::prepareProducts(Activations input, std::span<const Projection
         firstUnit += unitsOf(projection.weight->rows);
     }
     return {};
+}
+
+/// The input as integers, for the packed matrices of the call.
+void CpuBackend::quantizeInput(Activations input)
+{
+    const std::int64_t rowBytes = activationRowBytes(input.columns);
+    m_quantized.resize(std::max(m_quantized.size(), static_cast<std::size_t>(rowBytes * input.rows)));
+    share(input.rows, input.columns, [&](int, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row)
+            m_fastKernels.quantizeRow(input.data + row * input.columns, input.columns,
+                                      m_quantized.data() + row * rowBytes);
+    });
 }
 
 /// Row groups [begin, end) of the call, counted over its matrices one after the other.
@@ -55,8 +70,12 @@ void CpuBackend::multiplyUnits(Activations input, std::int64_t begin, std::int64
         if (from >= to)
             continue;
         const Activations &output = product.output;
-        m_kernels.matmul(product.matrix, input.data, input.columns, input.rows, output.data, output.columns,
-                         from, to);
+        if (product.packed)
+            m_fastKernels.matmul(*product.packed, m_quantized.data(), input.rows, output.data, output.columns,
+                                 from / unitRows, unitsOf(to));
+        else
+            m_kernels.matmul(product.matrix, input.data, input.columns, input.rows, output.data,
+                             output.columns, from, to);
         if (!product.bias)
             continue;
         for (std::int64_t token = 0; token < output.rows; ++token)
@@ -70,6 +89,8 @@ Status CpuBackend::multiply(Activations input, std::span<const Projection> proje
         return good;
     if (m_products.empty())
         return {};
+    if (std::any_of(m_products.begin(), m_products.end(), [](const Product &p) { return p.packed; }))
+        quantizeInput(input);
     const Product &last = m_products.back();
     const std::int64_t units = last.firstUnit + unitsOf(last.matrix.rows);
     // One region for all matrices of the call: they lie behind each other as one long stretch of rows.

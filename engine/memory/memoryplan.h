@@ -27,6 +27,7 @@ struct RunMemorySettings
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
     KeyPhase keyPhase = KeyPhase::Rotated;
+    std::uint64_t packedBytes = 0; ///< of the weights: held in memory in a layout of their own
 };
 
 enum class MemoryPart : std::uint8_t { Weights, KvCache, Activations, Logits, Trace, Runtime };
