@@ -116,7 +116,7 @@ struct PackedQ8_0
 template <class V, int bytes>
 [[gnu::always_inline]] inline void prefetchAhead(const std::byte *p)
 {
-    constexpr std::uintptr_t distance = 3072;
+    constexpr std::uintptr_t distance = 8192;
     const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + distance;
     TOKENLOUPE_UNROLL
     for (int i = 0; i < bytes; i += 64)
@@ -142,7 +142,7 @@ void multiplyStripe(const std::byte *stripe, std::int64_t blocks, const std::byt
         sums[t] = V::zero();
     for (std::int64_t b = 0; b < blocks; ++b) {
         if constexpr (tokens == 1)
-            prefetchAhead<V, F::codeBytes>(codes);
+            prefetchAhead<V, F::codeBytes + scaleBytes>(stripe + b * (F::codeBytes + scaleBytes));
         BlockCodes<V> block;
         F::read(codes, block);
         const Floats d = V::loadHalf(scales);
