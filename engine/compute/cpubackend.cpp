@@ -69,6 +69,8 @@ Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision 
                            const std::stop_token &stop)
 {
     m_packed.reset();
+    m_following.clear();
+    m_lastCall = nullptr;
     if (precision == Precision::Exact)
         return {};
     auto packed = PackedWeights::of(model, *m_pool, progress, stop);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace tokenloupe {
@@ -81,6 +82,9 @@ private:
     Status multiplyExperts(Activations input, const ExpertParams &params);
     Status prepareProducts(Activations input, std::span<const Projection> projections);
     void quantizeInput(Activations input);
+    const std::byte *startOf(std::int64_t unit) const;
+    void learnOrder(std::int64_t units);
+    void fetchNext();
     void multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const;
 
     std::unique_ptr<WorkerPool> m_pool;
@@ -95,6 +99,10 @@ private:
     ExpertRoutes m_routes;
     std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
     std::vector<Product> m_products;
+    // Where each worker began in the call that came after the one whose first matrix is the key: one token
+    // after the other they come in the same order.
+    std::unordered_map<const std::byte *, std::vector<const std::byte *>> m_following;
+    const std::byte *m_lastCall = nullptr;
     std::vector<std::byte> m_quantized;    // (tokens of a call × ActivationRow)
     std::vector<float> m_attentionScratch; // threads × AttentionScratch::total
 };

@@ -13,6 +13,11 @@ namespace {
 constexpr std::int64_t unitRows = 16;
 static_assert(unitRows == stripeRows);
 
+// What a worker fetches of the next product's weights while it waits for it; and what the thread fetches that
+// has other work to do first.
+constexpr std::uint32_t idleFetchBytes = 128 << 10;
+constexpr std::uint32_t ownFetchBytes = 4 << 10;
+
 std::int64_t unitsOf(std::int64_t rows)
 {
     return (rows + unitRows - 1) / unitRows;
@@ -60,6 +65,45 @@ void CpuBackend::quantizeInput(Activations input)
     });
 }
 
+/// Where the weights of a row group of the call begin.
+const std::byte *CpuBackend::startOf(std::int64_t unit) const
+{
+    const Product *product = &m_products.front();
+    for (const Product &next : m_products) {
+        if (next.firstUnit <= unit)
+            product = &next;
+    }
+    if (!product->packed)
+        return product->matrix.data;
+    return product->packed->data +
+           (unit - product->firstUnit) * packedStripeBytes(product->packed->type, product->packed->columns);
+}
+
+/// Remembers that this call came after the last one, and tells the workers where the one after this begins.
+/// The processor cannot guess that, and waits at the start of every stretch for the first lines of it.
+void CpuBackend::learnOrder(std::int64_t units)
+{
+    const std::byte *call = m_products.front().matrix.data;
+    std::vector<const std::byte *> &starts = m_following[m_lastCall];
+    if (starts.empty() || starts.front() != startOf(0)) {
+        starts.clear();
+        for (int worker = 0; worker < m_pool->threads(); ++worker)
+            starts.push_back(startOf(StretchQueue::firstUnit(worker, m_pool->threads(), units)));
+    }
+    m_lastCall = call;
+    const auto next = m_following.find(call);
+    if (next == m_following.end())
+        return;
+    for (int worker = 1; worker < m_pool->threads(); ++worker)
+        m_pool->fetchNext(worker, next->second[std::size_t(worker)], idleFetchBytes);
+}
+
+void CpuBackend::fetchNext()
+{
+    if (const auto next = m_following.find(m_lastCall); next != m_following.end())
+        m_pool->fetchNext(0, next->second.front(), ownFetchBytes);
+}
+
 /// Row groups [begin, end) of the call, counted over its matrices one after the other.
 void CpuBackend::multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const
 {
@@ -94,8 +138,13 @@ Status CpuBackend::multiply(Activations input, std::span<const Projection> proje
     const Product &last = m_products.back();
     const std::int64_t units = last.firstUnit + unitsOf(last.matrix.rows);
     // One region for all matrices of the call: they lie behind each other as one long stretch of rows.
+    const bool streams = input.rows == 1 && m_packed;
+    if (streams)
+        learnOrder(units);
     share(units, unitRows * input.columns * input.rows,
           [&](int, std::int64_t begin, std::int64_t end) { multiplyUnits(input, begin, end); });
+    if (streams)
+        fetchNext();
     return {};
 }
 
