@@ -146,26 +146,40 @@ void multiplyStripe(const std::byte *stripe, std::int64_t blocks, const std::byt
         BlockCodes<V> block;
         F::read(codes, block);
         const Floats d = V::loadHalf(scales);
+        // The sums of one token wait for each other, those of several do not.
+        constexpr int group = tokens % 4 == 0 ? 4 : 1;
         TOKENLOUPE_UNROLL
-        for (int t = 0; t < tokens; ++t) {
-            const std::byte *xs = activations + t * xStride;
-            Ints low = V::zeroInts();
-            Ints high = V::zeroInts();
+        for (int first = 0; first < tokens; first += group) {
+            const std::byte *xs = activations + first * xStride;
+            Ints low[group];
+            Ints high[group];
+            TOKENLOUPE_UNROLL
+            for (int t = 0; t < group; ++t)
+                low[t] = high[t] = V::zeroInts();
             TOKENLOUPE_UNROLL
             for (int j = 0; j < 8; ++j) {
-                low = V::template dot<F::codeBits>(low, block.codes[j],
-                                                   xs + offsetof(ActivationBlock, low) + 4 * j);
-                high = V::template dot<F::codeBits>(high, block.codes[j],
-                                                    xs + offsetof(ActivationBlock, high) + 4 * j);
+                TOKENLOUPE_UNROLL
+                for (int t = 0; t < group; ++t) {
+                    const std::byte *x4 = xs + t * xStride + 4 * j;
+                    low[t] = V::template dot<F::codeBits>(low[t], block.codes[j],
+                                                          x4 + offsetof(ActivationBlock, low));
+                    high[t] = V::template dot<F::codeBits>(high[t], block.codes[j],
+                                                           x4 + offsetof(ActivationBlock, high));
+                }
             }
-            Ints total = V::addInts(V::template shiftLeft<7>(high), low);
-            if constexpr (F::offsetBits > 0)
-                total = V::subtractInts(total, V::template shiftLeft<F::offsetBits>(
-                                                   V::allInts(xs + offsetof(ActivationBlock, sum))));
-            sums[t] = V::multiplyAdd(V::toFloat(total), d, sums[t]);
-            if constexpr (F::scales == 2)
-                sums[t] = V::multiplyAdd(V::allFloats(xs + offsetof(ActivationBlock, floatSum)),
-                                         V::loadHalf(scales + 2 * stripeRows), sums[t]);
+            TOKENLOUPE_UNROLL
+            for (int t = 0; t < group; ++t) {
+                const std::byte *sumsOf = xs + t * xStride;
+                Ints total = V::addInts(V::template shiftLeft<7>(high[t]), low[t]);
+                if constexpr (F::offsetBits > 0)
+                    total = V::subtractInts(total, V::template shiftLeft<F::offsetBits>(
+                                                       V::allInts(sumsOf + offsetof(ActivationBlock, sum))));
+                Floats &sum = sums[first + t];
+                sum = V::multiplyAdd(V::toFloat(total), d, sum);
+                if constexpr (F::scales == 2)
+                    sum = V::multiplyAdd(V::allFloats(sumsOf + offsetof(ActivationBlock, floatSum)),
+                                         V::loadHalf(scales + 2 * stripeRows), sum);
+            }
         }
         scales += scaleBytes;
         codes += F::codeBytes;
