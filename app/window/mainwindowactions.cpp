@@ -243,6 +243,7 @@ void MainWindow::createColourMenu(QMenu *menu)
 void MainWindow::createDeviceMenu()
 {
     m_deviceMenu = new QMenu(tr("Device"), this);
+    m_session.precision = Precision::Fast;
     m_session.threads = m_settings.value(QStringLiteral("threads"), 0).toInt();
     m_session.contextTokens = m_settings.value(QStringLiteral("context"), 0).toUInt();
     connect(m_deviceMenu, &QMenu::aboutToShow, this, [this] {

@@ -26,7 +26,7 @@ public:
     CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels, const FastKernels &fastKernels);
 
     std::string name() const override { return "CPU"; }
-    std::string isa() const override { return m_packed ? m_fastKernels.name : m_kernels.name; }
+    std::string isa() const override { return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name; }
     int threads() const override { return m_pool->threads(); }
 
     Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
