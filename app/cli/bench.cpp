@@ -13,14 +13,17 @@ namespace tokenloupe::cli {
 namespace {
 
 /// What one token reads of the weights: all tensors once, but of the embedding table one row only, unless it
-/// is the output head too.
+/// is the output head too, and of experts those that it takes.
 std::uint64_t bytesPerToken(const Model &model)
 {
     std::uint64_t bytes = 0;
     const std::span<const std::byte> table = model.weights().tokenEmbedding.data;
     for (const GgufTensor &tensor : model.file().tensors()) {
         const bool isTable = tensor.data.data() == table.data();
-        if (!isTable || model.weights().outputKind == OutputHead::Tied)
+        const bool isOfExperts = model.config().experts > 0 && tensor.dimensions == 3;
+        if (isOfExperts)
+            bytes += tensor.bytes / model.config().experts * model.config().expertsUsed;
+        else if (!isTable || model.weights().outputKind == OutputHead::Tied)
             bytes += tensor.bytes;
         else
             bytes += tensor.bytes / std::max<std::uint64_t>(1, model.config().vocabulary);

@@ -23,6 +23,7 @@ constexpr ArchitectureSpec architectures[] = {
      .normPlacement = NormPlacement::Around,
      .activation = Activation::GeluTanhGated,
      .rotary = RotaryStyle::HalfSplit,
+     .window = 4096,
      .windowPeriod = 2,
      .wideQueryLayers = 46,
      .attentionSoftCap = 50.0F,

@@ -69,6 +69,7 @@ struct ArchitectureSpec
 
     HeadNorm headNorm = HeadNorm::None;
     Presence headNorms = Presence::Required;
+    std::uint32_t window = 0;          ///< where the file does not say; 0: none
     std::uint32_t windowPeriod = 0;    ///< each n-th layer sees everything; 0: all have the file's window
     std::uint32_t wideQueryLayers = 0; ///< models of so many layers divide scores by √(width / heads)
     float attentionSoftCap = 0.0F;     ///< where the file does not say; 0: none

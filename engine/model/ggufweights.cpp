@@ -104,6 +104,9 @@ std::vector<std::string> GgufWeights::namesOf(const WeightId &id) const
     for (const std::string_view stem : stemsOf(m_architecture, id.role)) {
         if (!stem.empty())
             names.push_back(prefix + std::string(stem) + suffix);
+        // A bias belongs to the weight that is there, not to the one that would have been taken without it.
+        if (m_file.tensor(prefix + std::string(stem) + ".weight"))
+            break;
     }
     return names;
 }

@@ -92,7 +92,8 @@ void readRotation(GgufConfigReader &reader, const GgufFile &file, ModelConfig &c
         reader.fail(ErrorCode::BadFile, factorKey, "expected a number above 0");
     if (config.ropeScaling == "none" && file.tensor("rope_freqs.weight"))
         config.ropeScaling = "llama3";
-    if (config.ropeScaling == "none" && file.tensor("rope_factors_long.weight"))
+    if (config.ropeScaling == "none" &&
+        (file.tensor("rope_factors_long.weight") || file.tensor("rope_factors_short.weight")))
         config.ropeScaling = "longrope";
 }
 
@@ -142,8 +143,10 @@ void readAttention(GgufConfigReader &reader, ModelConfig &config)
 /// Which layers see only a window, and which turn nothing.
 void readLayerPattern(GgufConfigReader &reader, ModelConfig &config)
 {
-    const std::uint32_t window = reader.countOrNone("attention.sliding_window", maxU32);
     const ArchitectureSpec &spec = config.spec;
+    const std::uint32_t window = reader.has("attention.sliding_window")
+                                     ? reader.countOrNone("attention.sliding_window", maxU32)
+                                     : spec.window;
     if (window > 0) {
         config.slidingWindow = window;
         const std::vector<bool> local =

@@ -69,9 +69,9 @@ struct CpuKernels
     void (*multiply)(const float *x, std::int64_t n, float *y);
     /// y = gelu(x), as x / (1 + e^-2u), u = √(2/π) · (x + 0.044715 x³): the tanh form. `y` may be `x`.
     void (*geluTanh)(const float *x, std::int64_t n, float *y);
-    /// y = x · Φ(x): gelu by the error function, 1e-7 · |x| off at most. `y` may be `x`.
+    /// y = x · Φ(x): gelu by the error function, 2.5e-7 · |x| off at most. `y` may be `x`.
     void (*gelu)(const float *x, std::int64_t n, float *y);
-    /// x = cap · tanh(x / cap)
+    /// x = cap · tanh(x / cap), 2e-7 · cap off at most
     void (*softCap)(float cap, std::int64_t n, float *x);
 };
 

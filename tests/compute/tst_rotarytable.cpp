@@ -13,6 +13,8 @@ class TestRotaryTable : public QObject
 
 private slots:
     void followsEveryChange();
+    void magnitudeIsOfBoth();
+    void twoTablesAreKept();
 };
 
 void TestRotaryTable::followsEveryChange()
@@ -41,6 +43,36 @@ void TestRotaryTable::followsEveryChange()
             }
         }
     }
+}
+
+void TestRotaryTable::magnitudeIsOfBoth()
+{
+    const std::vector<float> frequencies = {1.0F, 0.3F};
+    RotaryTable table;
+    table.prepare(5, 3, frequencies);
+    table.prepare(5, 3, frequencies, 1.5F);
+    QVERIFY(std::abs(static_cast<double>(table.cosines(2)[1]) - 1.5 * std::cos(7 * 0.3)) < 1e-6);
+    QVERIFY(std::abs(static_cast<double>(table.sines(2)[0]) - 1.5 * std::sin(7.0)) < 1e-6);
+    table.cover(4, 4, frequencies, 2.0F);
+    QVERIFY(std::abs(static_cast<double>(table.cosines(3)[0]) - 2.0 * std::cos(3.0)) < 1e-6);
+}
+
+void TestRotaryTable::twoTablesAreKept()
+{
+    const std::vector<float> whole = {1.0F, 0.01F};
+    const std::vector<float> local = {1.0F, 0.1F};
+    const std::vector<float> third = {1.0F};
+    RotaryTables tables;
+    RotaryTable *first = &tables.of(whole, 1.0F);
+    first->prepare(0, 4, whole);
+    RotaryTable *second = &tables.of(local, 1.0F);
+    QVERIFY(first != second);
+    second->prepare(0, 4, local);
+    QCOMPARE(&tables.of(whole, 1.0F), first);
+    QCOMPARE(&tables.of(local, 1.0F), second);
+    QCOMPARE(&tables.of(local, 1.0F), second);
+    QCOMPARE(&tables.of(third, 1.0F), first);
+    QCOMPARE(&tables.of(local, 2.0F), second); // no table is of this; the caller prepares it
 }
 
 TOKENLOUPE_TEST_MAIN(TestRotaryTable)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/tinyarchitecture.h"
 #include "tests/support/tinymodel.h"
 
 #include <cstdio>
@@ -29,6 +30,14 @@ int main(int argc, char *argv[])
     options.ropeScaleFactor = 2.0F;
     options.ropeFrequencyFactors = {1.0F, 2.0F};
     writeTinyModel(folder, options);
+
+    for (const char *name : {"qwen3moe", "gemma3", "phi3 longrope, long", "bloom"}) {
+        TinyArchitecture model = tinyArchitectureNamed(name);
+        model.layers = 1;
+        model.width = 6;
+        model.inner = 5;
+        tinyArchitecture(model, tinyTensors(model)).write(folder / (model.architecture + ".gguf"));
+    }
 
     GgufWriter types;
     types.u8("a", 1).i8("b", 1).u16("c", 1).i16("d", 1).u32("e", 1).i32("f", 1).f32("g", 1).boolean("h",

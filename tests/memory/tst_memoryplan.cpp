@@ -48,6 +48,7 @@ private slots:
     void unrotatedKeysTakeScratch();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
+    void otherArchitecturesTakeWhatTheyNeed();
     void refusesAbsurdSizes_data();
     void refusesAbsurdSizes();
     void processMemoryGrows();
@@ -174,6 +175,53 @@ void TestMemoryPlan::activationPlacesDoNotCollide()
               {layout->value, batch * 12},
               {layout->attention, batch * 24}});
     separate({residual, work, {layout->gate, batch * 100}, {layout->up, batch * 100}});
+}
+
+void TestMemoryPlan::otherArchitecturesTakeWhatTheyNeed()
+{
+    const auto plan = [](const ModelConfig &config) {
+        const Result<MemoryPlan> made = planMemory(config, 0, smallSettings());
+        return made ? *made : MemoryPlan();
+    };
+    const auto activations = [&](const ModelConfig &config) {
+        return plan(config).bytesOf(MemoryPart::Activations);
+    };
+    // Seven tokens, each matrix rounded up to 16 floats: 2 · 48 of the residual stream, then the larger of
+    // attention's 48 + 24 + 12 + 24 and the feed-forward.
+    ModelConfig plain = smallConfig();
+    plain.spec.activation = Activation::Gelu;
+    QCOMPARE(activations(plain), std::uint64_t((2 * 336 + 336 + 176 + 96 + 176) * 4));
+    plain.feedForward = 300;
+    QCOMPARE(activations(plain), std::uint64_t((2 * 336 + 2112) * 4));
+
+    ModelConfig parallel = smallConfig();
+    parallel.spec.residual = ResidualKind::Parallel;
+    QCOMPARE(activations(parallel), std::uint64_t((3 * 336 + 2 * 704) * 4));
+
+    ModelConfig experts = smallConfig();
+    experts.experts = 10;
+    experts.expertsUsed = 3;
+    experts.expertFeedForward = 20;
+    QCOMPARE(activations(experts), std::uint64_t((2 * 336 + 80 + 7 * 3 * 48 + 2 * 432) * 4));
+    const Result<ActivationLayout> layout = activationLayout(experts, 7);
+    QVERIFY(layout);
+    QVERIFY(layout->router >= layout->work + 7 * 48);
+    QVERIFY(layout->expertRows >= layout->router + 7 * 10);
+    QVERIFY(layout->gate >= layout->expertRows + 7 * 3 * 48);
+    QVERIFY(layout->up >= layout->gate + 7 * 3 * 20);
+    QVERIFY(layout->total >= layout->up + 7 * 3 * 20);
+
+    // Layers with a window that turn by a base of their own have sines and cosines of their own.
+    ModelConfig local = smallConfig();
+    local.localRopeBase = 500.0F;
+    const std::uint64_t before = plan(local).bytesOf(MemoryPart::Runtime);
+    local.windows.assign(local.layers, 0);
+    local.windows[0] = 5;
+    QCOMPARE(plan(local).bytesOf(MemoryPart::Runtime), before + 7 * 8 * 4);
+    local.windows.assign(local.layers, 5);
+    QCOMPARE(plan(local).bytesOf(MemoryPart::Runtime), before);
+    local.ropeDimensions = 0;
+    QCOMPARE(plan(local).bytesOf(MemoryPart::Runtime), before - 7 * 8 * 4);
 }
 
 void TestMemoryPlan::refusesAbsurdSizes_data()

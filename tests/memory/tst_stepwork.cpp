@@ -28,6 +28,8 @@ class TestStepWork : public QObject
     /// Counted token by token and position by position, as the passes go.
     static double counted(const ModelConfig &c, std::uint64_t first, std::uint64_t tokens)
     {
+        const std::uint64_t matrices =
+            (c.spec.activation == Activation::GeluTanh ? 2U : 3U) * (c.experts > 0 ? c.expertsUsed : 1U);
         std::uint64_t sum = std::uint64_t(c.embedding) * c.vocabulary;
         for (std::uint32_t layer = 0; layer < c.layers; ++layer) {
             for (std::uint64_t t = 0; t < tokens; ++t) {
@@ -38,7 +40,8 @@ class TestStepWork : public QObject
                 if (!leadsOn)
                     continue;
                 sum += std::uint64_t(c.embedding) * c.heads * c.valueHeadSize; // o
-                sum += 3 * std::uint64_t(c.embedding) * c.feedForward;
+                sum += matrices * c.embedding * (c.experts > 0 ? c.expertFeedForward : c.feedForward);
+                sum += std::uint64_t(c.embedding) * c.experts; // the router
                 for (std::uint64_t p = 0; p <= first + t; ++p) {
                     if (c.windowOf(layer) == 0 || p + c.windowOf(layer) > first + t)
                         sum += std::uint64_t(c.heads) * (c.headSize + c.valueHeadSize);
@@ -70,6 +73,16 @@ private Q_SLOTS:
         const ModelConfig model = config(windows);
         QCOMPARE(stepWork(model, std::uint64_t(first), std::uint64_t(tokens)).total(),
                  counted(model, std::uint64_t(first), std::uint64_t(tokens)));
+        ModelConfig ungated = model;
+        ungated.spec.activation = Activation::GeluTanh;
+        QCOMPARE(stepWork(ungated, std::uint64_t(first), std::uint64_t(tokens)).total(),
+                 counted(ungated, std::uint64_t(first), std::uint64_t(tokens)));
+        ModelConfig experts = model;
+        experts.experts = 9;
+        experts.expertsUsed = 4;
+        experts.expertFeedForward = 11;
+        QCOMPARE(stepWork(experts, std::uint64_t(first), std::uint64_t(tokens)).total(),
+                 counted(experts, std::uint64_t(first), std::uint64_t(tokens)));
     }
 };
 

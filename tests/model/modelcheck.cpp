@@ -44,6 +44,7 @@ public:
     void file(const GgufFile &file);
     void vocabulary(const VocabularyData &data);
     void model(const Model &model);
+    void layer(const ModelConfig &config, const LayerWeights &layer, std::uint32_t index);
 
     const std::string &broken() const { return m_broken; }
 
@@ -110,22 +111,51 @@ void Judge::model(const Model &model)
     weight(weights.tokenEmbedding, config.vocabulary, config.embedding);
     weight(weights.outputHead, config.vocabulary, config.embedding);
     vector(weights.outputNorm, config.embedding);
-    if (weights.ropeFrequencyFactors.isPresent())
-        vector(weights.ropeFrequencyFactors, config.ropeDimensions / 2);
-    for (std::uint32_t i = 0; i < config.layers && m_broken.empty(); ++i) {
-        const LayerWeights &layer = weights.layers[i];
-        const std::uint64_t kvHeads = config.kvHeadsOf(i);
-        require(kvHeads > 0 && config.heads % kvHeads == 0, "heads share KV heads evenly");
-        vector(layer.attentionNorm, config.embedding);
-        vector(layer.feedForwardNorm, config.embedding);
-        weight(layer.query, std::uint64_t{config.heads} * config.headSize, config.embedding);
-        weight(layer.key, kvHeads * config.headSize, config.embedding);
-        weight(layer.value, kvHeads * config.valueHeadSize, config.embedding);
-        weight(layer.output, config.embedding, std::uint64_t{config.heads} * config.valueHeadSize);
-        weight(layer.gate, config.feedForward, config.embedding);
-        weight(layer.up, config.feedForward, config.embedding);
-        weight(layer.down, config.embedding, config.feedForward);
+    if (config.spec.positions == PositionKind::Learned)
+        weight(weights.positionEmbedding, config.contextTrain, config.embedding);
+    for (const Weight *factors :
+         {&weights.ropeFrequencyFactors, &weights.ropeShortFactors, &weights.ropeLongFactors}) {
+        if (factors->isPresent())
+            vector(*factors, config.ropeDimensions / 2);
     }
+    for (std::uint32_t i = 0; i < config.layers && m_broken.empty(); ++i)
+        layer(config, weights.layers[i], i);
+}
+
+void Judge::layer(const ModelConfig &config, const LayerWeights &layer, std::uint32_t index)
+{
+    const std::uint64_t kvHeads = config.kvHeadsOf(index);
+    const std::uint64_t width = config.embedding;
+    require(kvHeads > 0 && config.heads % kvHeads == 0, "heads share KV heads evenly");
+    for (const Weight *norm : {&layer.attentionNorm, &layer.feedForwardNorm}) {
+        require(norm->isPresent() == config.spec.normsInput(), "norms of what is read");
+        if (norm->isPresent())
+            vector(*norm, width);
+    }
+    for (const Weight *norm : {&layer.attentionPostNorm, &layer.feedForwardPostNorm}) {
+        require(norm->isPresent() == config.spec.normsOutput(), "norms of what is added");
+        if (norm->isPresent())
+            vector(*norm, width);
+    }
+    weight(layer.query, std::uint64_t{config.heads} * config.headSize, width);
+    weight(layer.key, kvHeads * config.headSize, width);
+    weight(layer.value, kvHeads * config.valueHeadSize, width);
+    weight(layer.output, width, std::uint64_t{config.heads} * config.valueHeadSize);
+    require(layer.experts.size() == config.experts, "as many experts as the config says");
+    if (config.experts > 0) {
+        require(config.expertsUsed > 0 && config.expertsUsed <= config.experts, "experts that are used");
+        weight(layer.router, config.experts, width);
+        for (const ExpertWeights &expert : layer.experts) {
+            weight(expert.gate, config.expertFeedForward, width);
+            weight(expert.up, config.expertFeedForward, width);
+            weight(expert.down, width, config.expertFeedForward);
+        }
+        return;
+    }
+    if (config.spec.isGated())
+        weight(layer.gate, config.feedForward, width);
+    weight(layer.up, config.feedForward, width);
+    weight(layer.down, width, config.feedForward);
 }
 
 } // namespace

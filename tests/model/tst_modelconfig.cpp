@@ -3,9 +3,11 @@
 #include "tests/support/ggufwriter.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
+#include "tests/support/tinyarchitecture.h"
 #include "tests/support/tinymodel.h"
 
 #include <QRegularExpression>
+#include <cmath>
 #include <functional>
 
 using namespace tokenloupe;
@@ -74,6 +76,24 @@ private slots:
 
     void variants_data();
     void variants();
+
+    /// What older files do not say and everybody knows.
+    void gemma2DefaultsAreKnown()
+    {
+        TinyArchitecture model = tinyArchitectureNamed("gemma2");
+        model.window = 0;
+        model.scoreCap = model.logitCap = 0.0;
+        const auto config = configOf(tinyArchitecture(model, tinyTensors(model)));
+        QVERIFY2(config, config ? "" : config.error().text().c_str());
+        QCOMPARE(config->windows, (std::vector<std::uint32_t>{4096, 0, 4096, 0}));
+        QCOMPARE(config->attentionSoftCap, 50.0F);
+        QCOMPARE(config->logitSoftCap, 30.0F);
+        QCOMPARE(config->attentionScale(), 1.0F / std::sqrt(10.0F));
+        model.layers = 46; // the one size whose scores go by the width
+        const auto large = configOf(tinyArchitecture(model, tinyTensors(model)));
+        QVERIFY(large);
+        QCOMPARE(large->attentionScale(), float(1.0 / std::sqrt(45.0 / 6.0)));
+    }
 
     void otherArchitecturesMayLackKeys()
     {

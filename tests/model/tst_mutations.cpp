@@ -4,6 +4,7 @@
 #include "tests/model/modelcheck.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
+#include "tests/support/tinyarchitecture.h"
 
 #include <QRegularExpression>
 #include <random>
@@ -91,6 +92,13 @@ private:
         row("own: every type", types.bytes());
         row("own: two tensors", twoTensors().bytes());
         row("own: tiny model", tinyModelBytes(smallModel()));
+        for (const char *name : {"qwen3moe", "gemma3", "phi3 longrope, long", "bloom"}) {
+            TinyArchitecture model = tinyArchitectureNamed(name);
+            model.layers = 1;
+            model.width = 6;
+            model.inner = 5;
+            row(name, tinyArchitecture(model, tinyTensors(model)).bytes());
+        }
         for (const char *name : {"gguf/ok_minimal.gguf", "gguf/ok_all_value_types.gguf",
                                  "gguf_model/ok_tiny_random_llama.gguf"}) {
             if (const auto path = sharedPath(std::string("malformed/") + name))

@@ -31,10 +31,23 @@ fs::path userModelDirectory()
     return fs::path(home ? home : "/root") / ".local" / "share" / "tokenloupe" / "models";
 }
 
+constexpr const char *smolModelName = "SmolLM2-135M-Instruct.Q4_1.gguf";
+
 std::optional<fs::path> smolModelPath()
 {
     const char *set = std::getenv("TOKENLOUPE_TEST_MODEL");
-    const fs::path path = set ? fs::path(set) : userModelDirectory() / "SmolLM2-135M-Instruct.Q4_1.gguf";
+    const fs::path path = set ? fs::path(set) : userModelDirectory() / smolModelName;
+    std::error_code error;
+    if (fs::is_regular_file(path, error))
+        return path;
+    return std::nullopt;
+}
+
+std::optional<fs::path> realModelPath(const std::string &fileName)
+{
+    if (fileName == smolModelName)
+        return smolModelPath();
+    const fs::path path = userModelDirectory() / fileName;
     std::error_code error;
     if (fs::is_regular_file(path, error))
         return path;

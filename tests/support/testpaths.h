@@ -15,6 +15,9 @@ std::optional<std::filesystem::path> sharedPath(const std::string &relative);
 /// The small real model that scripts/test fetches ($TOKENLOUPE_TEST_MODEL, else the user's data directory).
 std::optional<std::filesystem::path> smolModelPath();
 
+/// Any of the real models by its file name, in the user's data directory; the small one as above.
+std::optional<std::filesystem::path> realModelPath(const std::string &fileName);
+
 /// A file of the project: `relative` to the source folder.
 std::filesystem::path sourcePath(const std::string &relative);
 

@@ -21,7 +21,7 @@ struct TinyArchitecture
     enum class Curve { Silu, GeluTanh, GeluErf };
     enum class Places { Neighbours, Halves, Learned, Slopes };
     enum class HeadNorm { None, EachHead, AllHeads };
-    enum class Scaling { None, Linear, Ntk, Dynamic, Yarn, Factors, Long };
+    enum class Scaling { None, Linear, Ntk, Dynamic, Yarn, Wavelength, Factors, Long };
 
     std::string name;         ///< of the test
     std::string architecture; ///< as GGUF spells it

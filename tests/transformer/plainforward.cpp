@@ -140,6 +140,14 @@ std::vector<double> PlainForward::frequencies(bool isLocal, double &magnitude) c
         if (scaling == Model::Scaling::Long)
             all[pair] /=
                 static_cast<double>((m_cacheContext > original ? m.longFactors : m.shortFactors)[pair]);
+        if (scaling == Model::Scaling::Wavelength) {
+            const double wavelength = 2 * std::numbers::pi / all[pair];
+            const double blend = (original / wavelength - 1.0) / (4.0 - 1.0);
+            if (wavelength > original / 1.0)
+                all[pair] /= m.factor;
+            else if (wavelength > original / 4.0)
+                all[pair] = (1 - blend) * all[pair] / m.factor + blend * all[pair];
+        }
         if (scaling == Model::Scaling::Yarn) {
             const auto border = [&](double turns) {
                 return d * std::log(original / (turns * 2 * std::numbers::pi)) / (2 * std::log(base));

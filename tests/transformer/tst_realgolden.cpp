@@ -3,6 +3,7 @@
 #include "tests/support/testpaths.h"
 #include "tests/transformer/runmodel.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace tokenloupe;
@@ -29,20 +30,23 @@ QString off(const std::string &name, const char *what, std::size_t index, double
 
 } // namespace
 
-/// SmolLM2 against a float64 forward pass over its dequantised weights.
-class TestSmolGolden : public QObject
+/// Real models against a float64 forward pass over their dequantised weights.
+class TestRealGolden : public QObject
 {
     Q_OBJECT
 
 private slots:
+    void greedyRuns_data() { addModels(); }
     void greedyRuns();
+    void likelihoods_data() { addModels(); }
     void likelihoods();
 
 private:
+    static void addModels();
     void followGreedy(RunModel &run, const json &golden);
 };
 
-void TestSmolGolden::followGreedy(RunModel &run, const json &golden)
+void TestRealGolden::followGreedy(RunModel &run, const json &golden)
 {
     const std::string name = golden["name"];
     run.cache().truncate(run.sequence(), 0);
@@ -66,43 +70,73 @@ void TestSmolGolden::followGreedy(RunModel &run, const json &golden)
     }
 }
 
-void TestSmolGolden::greedyRuns()
+void TestRealGolden::addModels()
 {
-    TOKENLOUPE_NEED_SMOL(path);
-    TOKENLOUPE_NEED_SHARED(folder, "models/smollm2-135m-instruct-q4_1");
-    RunModel run(path);
-    int runs = 0;
-    for (const json &golden : goldens(folder)) {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("folder");
+    QTest::addColumn<int>("runs");
+    QTest::newRow("SmolLM2") << QStringLiteral("SmolLM2-135M-Instruct.Q4_1.gguf")
+                             << QStringLiteral("models/smollm2-135m-instruct-q4_1") << 6;
+    QTest::newRow("Gemma 3") << QStringLiteral("gemma-3-270m-q4_k_m.gguf")
+                             << QStringLiteral("models/gemma-3-270m-q4_k_m") << 4;
+}
+
+void TestRealGolden::greedyRuns()
+{
+    QFETCH(QString, file);
+    QFETCH(QString, folder);
+    QFETCH(int, runs);
+    const auto path = realModelPath(file.toStdString());
+    const auto data = sharedPath(folder.toStdString());
+    if (!path || !data)
+        QSKIP(qPrintable(QStringLiteral("%1 or its reference data is not here").arg(file)));
+    const auto model = Model::load(*path);
+    QVERIFY2(model, model ? "" : model.error().text().c_str());
+    RunOptions options;
+    options.context = 1024;
+    RunModel run(*model, options);
+    int found = 0;
+    for (const json &golden : goldens(*data)) {
         if (!golden.contains("greedy"))
             continue;
         followGreedy(run, golden);
         if (QTest::currentTestFailed())
             return;
-        ++runs;
+        ++found;
     }
-    QCOMPARE(runs, 6);
+    QCOMPARE(found, runs);
 }
 
-void TestSmolGolden::likelihoods()
+void TestRealGolden::likelihoods()
 {
-    TOKENLOUPE_NEED_SMOL(path);
-    TOKENLOUPE_NEED_SHARED(folder, "models/smollm2-135m-instruct-q4_1");
+    QFETCH(QString, file);
+    QFETCH(QString, folder);
+    const auto path = realModelPath(file.toStdString());
+    const auto data = sharedPath(folder.toStdString());
+    if (!path || !data)
+        QSKIP(qPrintable(QStringLiteral("%1 or its reference data is not here").arg(file)));
+    constexpr std::size_t batch = 64; // logits of all positions together can be too many for a small machine
     RunOptions options;
     options.context = 1024;
-    options.batch = 128;
-    RunModel run(path, options);
+    options.batch = batch;
+    const auto model = Model::load(*path);
+    QVERIFY2(model, model ? "" : model.error().text().c_str());
+    RunModel run(*model, options);
     int texts = 0;
-    for (const json &golden : goldens(folder)) {
+    for (const json &golden : goldens(*data)) {
         if (!golden.contains("nll"))
             continue;
         ++texts;
         const std::string name = golden["name"];
         const Ids ids = golden["ids"];
         run.cache().truncate(run.sequence(), 0);
-        const std::vector<float> logits = run.feedAll(ids);
+        std::vector<float> logits;
         double sum = 0;
         for (std::size_t i = 0; i < ids.size(); ++i) {
-            const auto row = std::span(logits).subspan(i * run.vocabulary(), run.vocabulary());
+            if (i % batch == 0)
+                logits = run.feedAll(Ids(ids.begin() + std::ptrdiff_t(i),
+                                         ids.begin() + std::ptrdiff_t(std::min(i + batch, ids.size()))));
+            const auto row = std::span(logits).subspan(i % batch * run.vocabulary(), run.vocabulary());
             QCOMPARE(argmax(row), golden["argmax"][i].get<std::uint32_t>());
             if (i + 1 == ids.size())
                 break;
@@ -117,5 +151,5 @@ void TestSmolGolden::likelihoods()
     QCOMPARE(texts, 1);
 }
 
-TOKENLOUPE_TEST_MAIN(TestSmolGolden)
-#include "tst_smolgolden.moc"
+TOKENLOUPE_TEST_MAIN(TestRealGolden)
+#include "tst_realgolden.moc"
