@@ -27,7 +27,8 @@ void SessionOptions::addTo(CLI::App &command)
     command.add_option("--kv-type-v", valueType, "Element type of cached values: " + kvTypeList());
     command.add_option("--kv-block", blockTokens, "Tokens in a block of the cache")
         ->check(CLI::Range(1U, 1024U));
-    command.add_option("--precision", precision, "exact: float32 activations");
+    command.add_option("--precision", precision,
+                       "exact: float32 activations; fast: rounded to 15 bits, quicker");
     command.add_option("--backend", backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
 }
 
@@ -48,10 +49,11 @@ Result<SessionSettings> SessionOptions::settings() const
     settings.keyType = *keys;
     settings.valueType = *values;
     settings.blockTokens = blockTokens;
-    if (precision == "fast")
-        return makeError(ErrorCode::InvalidArgument, "--precision fast", "not available yet; exact is");
-    if (precision != "exact")
-        return makeError(ErrorCode::InvalidArgument, "--precision", "exact, not \"" + precision + "\"");
+    const auto wanted = precisionOf(precision);
+    if (!wanted)
+        return makeError(ErrorCode::InvalidArgument, "--precision",
+                         "exact or fast, not \"" + precision + "\"");
+    settings.precision = *wanted;
     return settings;
 }
 

@@ -18,7 +18,7 @@ struct SessionOptions
     std::string keyType = "f32";
     std::string valueType = "f32";
     std::uint32_t blockTokens = 16;
-    std::string precision = "exact";
+    std::string precision = "fast";
     std::string backend = "cpu";
 
     void addTo(CLI::App &command);

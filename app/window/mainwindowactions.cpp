@@ -301,6 +301,9 @@ void MainWindow::showEngineSettings()
 SessionSettings MainWindow::savedSession() const
 {
     SessionSettings session;
+    session.precision = m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
+                            ? Precision::Exact
+                            : Precision::Fast;
     const auto number = [this](const char *name, std::uint32_t fallback) {
         return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(name)), fallback).toUInt();
     };

@@ -104,6 +104,16 @@ MappedFile::~MappedFile()
         ::munmap(const_cast<std::byte *>(m_data), m_size);
 }
 
+void MappedFile::releasePages(std::span<const std::byte> range) const
+{
+    const auto pageSize = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(range.data());
+    const std::uintptr_t begin = (first + pageSize - 1) & ~(pageSize - 1);
+    const std::uintptr_t end = (first + range.size()) & ~(pageSize - 1);
+    if (begin < end)
+        ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
+}
+
 Status readAhead(std::span<const std::byte> range)
 {
     if (range.empty())

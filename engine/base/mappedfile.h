@@ -21,6 +21,9 @@ public:
     MappedFile &operator=(const MappedFile &) = delete;
 
     std::span<const std::byte> bytes() const { return {m_data, m_size}; }
+    /// Lets the system take back the whole pages of a part of bytes(): it counts no longer as this process's
+    /// memory. Reading it again is fine and brings it back.
+    void releasePages(std::span<const std::byte> range) const;
 
 private:
     MappedFile(const std::byte *data, std::size_t size)

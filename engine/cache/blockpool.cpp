@@ -83,6 +83,10 @@ Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, st
     void *memory = mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return outOfHostMemory("KV cache", bytes.value());
+#ifdef MADV_HUGEPAGE
+    // A token reads a little of each of many blocks: with small pages their addresses cost more than they do.
+    madvise(memory, bytes.value(), MADV_HUGEPAGE);
+#endif
 
     pool.m_memory = static_cast<std::byte *>(memory);
     pool.m_bytes = bytes.value();

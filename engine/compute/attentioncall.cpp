@@ -142,10 +142,30 @@ void AttentionCall::score(std::size_t lanes, std::uint32_t kvHead, PositionRange
                           float *scratch) const
 {
     forBlocks(piece, [&](PositionRange range) {
+        fetchAhead(kvHead, range, piece.end);
         m_kernels.matmul(blockKeys(kvHead, range, scratch + m_places.keys), queryOf(scratch, 0),
                          m_layer.keySize, static_cast<std::int64_t>(lanes),
                          scoresOf(scratch, 0) + (range.begin - first), attentionPiece, 0, range.size());
     });
+}
+
+/// Asks for the next block's keys and for this block's values, which come after all scores. Between two
+/// tokens a whole model of weights went through the caches, so both lie in memory.
+void AttentionCall::fetchAhead(std::uint32_t kvHead, PositionRange range, std::uint32_t end) const
+{
+    const auto fetch = [](const std::byte *p, std::uint64_t bytes) {
+        for (std::uint64_t i = 0; i < bytes; i += 64)
+            __builtin_prefetch(p + i);
+    };
+    if (m_queries.rows > 1) // many queries share what is fetched once
+        return;
+    const std::uint64_t valueBytes = kvRowBytes(m_view.shape().valueType, m_layer.valueSize);
+    fetch(m_view.values(m_params.layer, kvHead, range.begin).data, range.size() * valueBytes);
+    if (range.end >= end)
+        return;
+    const std::uint64_t keyBytes = kvRowBytes(m_view.shape().keyType, m_layer.keySize);
+    fetch(m_view.keys(m_params.layer, kvHead, range.end).data,
+          std::min(end - range.end, m_view.shape().blockTokens) * keyBytes);
 }
 
 /// The keys of a block are a matrix as the kernels know it, in place unless they are still to be rotated.
@@ -193,23 +213,19 @@ void AttentionCall::exponentiate(Lane &lane, PositionRange piece, float *scores,
     lane.sum += m_kernels.expSum(own, maximum, seen.size());
 }
 
-/// output[lane] += Σ weight · value, positions in rising order. All lanes take a position before the next
-/// comes: each lane's sums depend on each other, those of different lanes do not, so the processor overlaps
-/// them.
+/// output[lane] += Σ weight · value, positions in rising order.
 void AttentionCall::accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
                                std::uint32_t first, float *scratch) const
 {
     const std::int64_t width = m_layer.valueSize;
-    const float *scores = scoresOf(scratch, 0);
     forBlocks(piece, [&](PositionRange range) {
         const float *values = blockValues(kvHead, range, scratch + m_places.values);
-        for (std::uint32_t position = range.begin; position < range.end; ++position, values += width) {
-            const float *weight = scores + (position - first);
-            for (const Lane &lane : lanes) {
-                if (position >= lane.positions.begin && position < lane.positions.end)
-                    m_kernels.axpy(*weight, values, width, lane.output);
-                weight += attentionPiece;
-            }
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+            const PositionRange seen = intersection(lanes[lane].positions, range);
+            if (!seen.isEmpty())
+                m_kernels.addRows(scoresOf(scratch, lane) + (seen.begin - first), seen.size(),
+                                  values + std::int64_t(seen.begin - range.begin) * width, width,
+                                  lanes[lane].output);
         }
     });
 }

@@ -69,6 +69,7 @@ private:
     void exponentiate(Lane &lane, PositionRange piece, float *scores, std::uint32_t first) const;
     void accumulate(std::span<const Lane> lanes, std::uint32_t kvHead, PositionRange piece,
                     std::uint32_t first, float *scratch) const;
+    void fetchAhead(std::uint32_t kvHead, PositionRange range, std::uint32_t end) const;
     const float *blockValues(std::uint32_t kvHead, PositionRange range, float *converted) const;
     WeightMatrix blockKeys(std::uint32_t kvHead, PositionRange range, float *rotated) const;
     void finish(const Lane &lane) const;

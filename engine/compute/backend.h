@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/progress.h"
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
 #include "engine/cache/kvview.h"
@@ -11,13 +12,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 namespace tokenloupe {
 
-enum class Precision : std::uint8_t { Exact };
-std::string_view precisionName(Precision precision);
+/// Exact: float32 activations, no rounding beyond the file's own weights. Fast: activations of 15 bits where
+/// there is a kernel for the weight's type, else as exact.
+enum class Precision : std::uint8_t { Exact, Fast };
+std::string_view precisionName(Precision precision); ///< "exact", "fast"
+std::optional<Precision> precisionOf(std::string_view name);
 
 /// A float32 matrix of activations in the backend's memory: rows × columns, row r at data + r · columns.
 struct Activations
@@ -100,6 +105,10 @@ public:
     virtual std::string name() const = 0; ///< "CPU"
     virtual std::string isa() const = 0;  ///< "AVX-512"
     virtual int threads() const = 0;
+
+    /// Makes the weights of a model ready for products of this precision. Without it they are exact.
+    virtual Status prepare(const std::shared_ptr<const Model> &model, Precision precision,
+                           Progress *progress = nullptr, const std::stop_token &stop = {}) = 0;
 
     virtual Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) = 0;
     virtual Status copyToHost(const float *source, std::span<float> target) = 0;

@@ -35,9 +35,18 @@ private:
 
 } // namespace
 
-std::string_view precisionName(Precision)
+std::string_view precisionName(Precision precision)
 {
-    return "exact";
+    return precision == Precision::Fast ? "fast" : "exact";
+}
+
+std::optional<Precision> precisionOf(std::string_view name)
+{
+    for (const Precision precision : {Precision::Exact, Precision::Fast}) {
+        if (precisionName(precision) == name)
+            return precision;
+    }
+    return std::nullopt;
 }
 
 Result<std::shared_ptr<Backend>> makeCpuBackend(int threads)
@@ -45,14 +54,31 @@ Result<std::shared_ptr<Backend>> makeCpuBackend(int threads)
     Result<std::unique_ptr<WorkerPool>> pool = WorkerPool::create(threads == 0 ? usableCores() : threads);
     if (!pool)
         return tl::unexpected(std::move(pool.error()));
-    return std::make_shared<CpuBackend>(std::move(*pool), cpuKernels());
+    return std::make_shared<CpuBackend>(std::move(*pool), cpuKernels(), fastKernels());
 }
 
-CpuBackend::CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels)
+CpuBackend::CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels,
+                       const FastKernels &fastKernels)
     : m_pool(std::move(pool))
     , m_kernels(kernels)
+    , m_fastKernels(fastKernels)
     , m_queue(m_pool->threads())
 {}
+
+Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
+                           const std::stop_token &stop)
+{
+    m_packed.reset();
+    m_following.clear();
+    m_lastCall = nullptr;
+    if (precision == Precision::Exact)
+        return {};
+    auto packed = PackedWeights::of(model, *m_pool, progress, stop);
+    if (!packed)
+        return tl::unexpected(packed.error());
+    m_packed = std::move(*packed);
+    return {};
+}
 
 Result<std::unique_ptr<BackendBuffer>> CpuBackend::allocate(std::uint64_t bytes, std::string_view what)
 {
@@ -93,10 +119,19 @@ Status CpuBackend::embed(const Weight &table, std::span<const TokenId> ids, Acti
                                  std::to_string(table.rows));
     }
     const WeightMatrix matrix = matrixOf(table);
+    const PackedMatrix *packed = m_packed ? m_packed->find(table) : nullptr;
     share(output.rows, output.columns, [&](int, std::int64_t begin, std::int64_t end) {
-        for (std::int64_t row = begin; row < end; ++row)
-            m_kernels.dequantizeRow(matrix, ids[static_cast<std::size_t>(row)].value(),
-                                    output.data + row * output.columns);
+        std::vector<std::byte> unpacked(packed ? table.data.size() / std::size_t(table.rows) : 0);
+        for (std::int64_t row = begin; row < end; ++row) {
+            const std::int64_t id = ids[static_cast<std::size_t>(row)].value();
+            float *out = output.data + row * output.columns;
+            if (!packed) {
+                m_kernels.dequantizeRow(matrix, id, out);
+                continue;
+            }
+            unpackRow(*packed, id, unpacked.data());
+            m_kernels.dequantizeRow({matrix.type, 1, matrix.columns, unpacked.data()}, 0, out);
+        }
     });
     return {};
 }

@@ -3,13 +3,16 @@
 
 #include "engine/compute/backend.h"
 #include "engine/compute/expertroutes.h"
+#include "engine/compute/packedweights.h"
 #include "engine/compute/rotarytable.h"
 #include "engine/compute/stretchqueue.h"
 #include "engine/compute/workerpool.h"
 #include "kernels/cpu/cpukernels.h"
+#include "kernels/cpu/fastkernels.h"
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace tokenloupe {
@@ -20,12 +23,14 @@ namespace tokenloupe {
 class CpuBackend final : public Backend
 {
 public:
-    CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels);
+    CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels, const FastKernels &fastKernels);
 
     std::string name() const override { return "CPU"; }
-    std::string isa() const override { return m_kernels.name; }
+    std::string isa() const override { return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name; }
     int threads() const override { return m_pool->threads(); }
 
+    Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
+                   const std::stop_token &stop) override;
     Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) override;
     Status copyToHost(const float *source, std::span<float> target) override;
     const float *hostView(const float *source) const override { return source; }
@@ -53,6 +58,7 @@ private:
     struct Product
     {
         WeightMatrix matrix;
+        const PackedMatrix *packed = nullptr;
         const float *bias = nullptr;
         Activations output;
         std::int64_t firstUnit = 0; // of the call's row groups, counted over all matrices
@@ -75,10 +81,16 @@ private:
                         Activations output) const;
     Status multiplyExperts(Activations input, const ExpertParams &params);
     Status prepareProducts(Activations input, std::span<const Projection> projections);
+    void quantizeInput(Activations input);
+    const std::byte *startOf(std::int64_t unit) const;
+    void learnOrder(std::int64_t units);
+    void fetchNext();
     void multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const;
 
     std::unique_ptr<WorkerPool> m_pool;
     const CpuKernels &m_kernels;
+    const FastKernels &m_fastKernels;
+    std::shared_ptr<const PackedWeights> m_packed; // null: exact
     StretchQueue m_queue;
     RotaryTables m_rotary;
     RotaryTables m_keyRotary; // of all positions: keys that are stored unrotated
@@ -87,6 +99,11 @@ private:
     ExpertRoutes m_routes;
     std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
     std::vector<Product> m_products;
+    // Where each worker began in the call that came after the one whose first matrix is the key: one token
+    // after the other they come in the same order.
+    std::unordered_map<const std::byte *, std::vector<const std::byte *>> m_following;
+    const std::byte *m_lastCall = nullptr;
+    std::vector<std::byte> m_quantized;    // (tokens of a call × ActivationRow)
     std::vector<float> m_attentionScratch; // threads × AttentionScratch::total
 };
 

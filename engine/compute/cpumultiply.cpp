@@ -11,6 +11,12 @@ namespace {
 // Rows are handed out in groups of a cache line of outputs: no two threads write to one line, and kernels
 // that compute several rows together get whole groups.
 constexpr std::int64_t unitRows = 16;
+static_assert(unitRows == stripeRows);
+
+// What a worker fetches of the next product's weights while it waits for it; and what the thread fetches that
+// has other work to do first.
+constexpr std::uint32_t idleFetchBytes = 128 << 10;
+constexpr std::uint32_t ownFetchBytes = 4 << 10;
 
 std::int64_t unitsOf(std::int64_t rows)
 {
@@ -33,7 +39,9 @@ Status CpuBackend::prepareProducts(Activations input, std::span<const Projection
                               projection.weight->rows);
         if (projection.output.rows != input.rows)
             return wrongShape("multiply", "output rows", projection.output.rows, input.rows);
-        Product product{matrixOf(*projection.weight), nullptr, projection.output, firstUnit};
+        Product product{matrixOf(*projection.weight), nullptr, nullptr, projection.output, firstUnit};
+        if (m_packed)
+            product.packed = m_packed->find(*projection.weight);
         if (projection.bias && projection.bias->isPresent()) {
             if (Status good = checkWeight("bias", *projection.bias, projection.weight->rows); !good)
                 return good;
@@ -43,6 +51,57 @@ Status CpuBackend::prepareProducts(Activations input, std::span<const Projection
         firstUnit += unitsOf(projection.weight->rows);
     }
     return {};
+}
+
+/// The input as integers, for the packed matrices of the call.
+void CpuBackend::quantizeInput(Activations input)
+{
+    const std::int64_t rowBytes = activationRowBytes(input.columns);
+    m_quantized.resize(std::max(m_quantized.size(), static_cast<std::size_t>(rowBytes * input.rows)));
+    share(input.rows, input.columns, [&](int, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t row = begin; row < end; ++row)
+            m_fastKernels.quantizeRow(input.data + row * input.columns, input.columns,
+                                      m_quantized.data() + row * rowBytes);
+    });
+}
+
+/// Where the weights of a row group of the call begin.
+const std::byte *CpuBackend::startOf(std::int64_t unit) const
+{
+    const Product *product = &m_products.front();
+    for (const Product &next : m_products) {
+        if (next.firstUnit <= unit)
+            product = &next;
+    }
+    if (!product->packed)
+        return product->matrix.data;
+    return product->packed->data +
+           (unit - product->firstUnit) * packedStripeBytes(product->packed->type, product->packed->columns);
+}
+
+/// Remembers that this call came after the last one, and tells the workers where the one after this begins.
+/// The processor cannot guess that, and waits at the start of every stretch for the first lines of it.
+void CpuBackend::learnOrder(std::int64_t units)
+{
+    const std::byte *call = m_products.front().matrix.data;
+    std::vector<const std::byte *> &starts = m_following[m_lastCall];
+    if (starts.empty() || starts.front() != startOf(0)) {
+        starts.clear();
+        for (int worker = 0; worker < m_pool->threads(); ++worker)
+            starts.push_back(startOf(StretchQueue::firstUnit(worker, m_pool->threads(), units)));
+    }
+    m_lastCall = call;
+    const auto next = m_following.find(call);
+    if (next == m_following.end())
+        return;
+    for (int worker = 1; worker < m_pool->threads(); ++worker)
+        m_pool->fetchNext(worker, next->second[std::size_t(worker)], idleFetchBytes);
+}
+
+void CpuBackend::fetchNext()
+{
+    if (const auto next = m_following.find(m_lastCall); next != m_following.end())
+        m_pool->fetchNext(0, next->second.front(), ownFetchBytes);
 }
 
 /// Row groups [begin, end) of the call, counted over its matrices one after the other.
@@ -55,8 +114,12 @@ void CpuBackend::multiplyUnits(Activations input, std::int64_t begin, std::int64
         if (from >= to)
             continue;
         const Activations &output = product.output;
-        m_kernels.matmul(product.matrix, input.data, input.columns, input.rows, output.data, output.columns,
-                         from, to);
+        if (product.packed)
+            m_fastKernels.matmul(*product.packed, m_quantized.data(), input.rows, output.data, output.columns,
+                                 from / unitRows, unitsOf(to));
+        else
+            m_kernels.matmul(product.matrix, input.data, input.columns, input.rows, output.data,
+                             output.columns, from, to);
         if (!product.bias)
             continue;
         for (std::int64_t token = 0; token < output.rows; ++token)
@@ -70,11 +133,18 @@ Status CpuBackend::multiply(Activations input, std::span<const Projection> proje
         return good;
     if (m_products.empty())
         return {};
+    if (std::any_of(m_products.begin(), m_products.end(), [](const Product &p) { return p.packed; }))
+        quantizeInput(input);
     const Product &last = m_products.back();
     const std::int64_t units = last.firstUnit + unitsOf(last.matrix.rows);
     // One region for all matrices of the call: they lie behind each other as one long stretch of rows.
+    const bool streams = input.rows == 1 && m_packed;
+    if (streams)
+        learnOrder(units);
     share(units, unitRows * input.columns * input.rows,
           [&](int, std::int64_t begin, std::int64_t end) { multiplyUnits(input, begin, end); });
+    if (streams)
+        fetchNext();
     return {};
 }
 

@@ -30,8 +30,8 @@ void StretchQueue::reset(std::int64_t units, std::int64_t grain)
     assert(units >= 0 && units < (std::int64_t(1) << 32));
     m_grain = std::max<std::int64_t>(grain, 1);
     for (int worker = 0; worker < m_workers; ++worker) {
-        const std::int64_t begin = units * worker / m_workers;
-        const std::int64_t end = units * (worker + 1) / m_workers;
+        const std::int64_t begin = firstUnit(worker, m_workers, units);
+        const std::int64_t end = firstUnit(worker + 1, m_workers, units);
         m_shares[static_cast<std::size_t>(worker)].range.store(pack(begin, end), std::memory_order_relaxed);
     }
 }

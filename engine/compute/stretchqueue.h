@@ -22,6 +22,12 @@ class StretchQueue
 public:
     explicit StretchQueue(int workers);
 
+    /// Where a worker's own stretch begins.
+    static std::int64_t firstUnit(int worker, int workers, std::int64_t units)
+    {
+        return units * worker / workers;
+    }
+
     /// Not while workers take. units < 2^32; `grain`: the smallest piece worth taking.
     void reset(std::int64_t units, std::int64_t grain);
     /// The next piece for `worker`; empty when nothing is left anywhere.

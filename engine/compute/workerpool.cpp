@@ -19,6 +19,7 @@ constexpr std::chrono::microseconds spinTime{300};
 // Where there are more threads than cores, the one that is waited for may need this core.
 constexpr std::chrono::microseconds politeAfter{40};
 constexpr int spinsPerLook = 64;
+constexpr std::uint32_t lineBytes = 64;
 
 void relax()
 {
@@ -61,6 +62,7 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::create(int threads)
         return makeError(ErrorCode::InvalidArgument, "threads",
                          "expected 1 to " + std::to_string(maxThreads) + ", got " + std::to_string(threads));
     std::unique_ptr<WorkerPool> pool(new WorkerPool);
+    pool->m_ahead = std::make_unique<Ahead[]>(static_cast<std::size_t>(threads));
     try {
         pool->m_threads.reserve(static_cast<std::size_t>(threads - 1));
         for (int worker = 1; worker < threads; ++worker)
@@ -135,6 +137,33 @@ std::uint64_t WorkerPool::join(std::uint64_t last)
     }
 }
 
+void WorkerPool::fetchNext(int worker, const std::byte *begin, std::uint32_t bytes)
+{
+    if (worker == 0) {
+        for (std::uint32_t i = 0; i < bytes; i += lineBytes)
+            __builtin_prefetch(begin + i);
+        return;
+    }
+    Ahead &ahead = m_ahead[static_cast<std::size_t>(worker)];
+    ahead.begin.store(begin, std::memory_order_relaxed);
+    ahead.bytes.store(bytes, std::memory_order_relaxed);
+}
+
+/// What fetchNext() said, until there is a run to join. A hint that is torn or late costs time only.
+void WorkerPool::fetchAhead(int worker, std::uint64_t run)
+{
+    constexpr std::uint32_t step = 512;
+    Ahead &ahead = m_ahead[static_cast<std::size_t>(worker)];
+    const std::byte *begin = ahead.begin.load(std::memory_order_relaxed);
+    const std::uint32_t bytes = ahead.bytes.exchange(0, std::memory_order_relaxed);
+    for (std::uint32_t i = 0; i < bytes; i += step) {
+        if (isNewRun(m_state.load(std::memory_order_relaxed), run))
+            return;
+        for (std::uint32_t line = 0; line < step; line += lineBytes)
+            __builtin_prefetch(begin + i + line, 0, 2);
+    }
+}
+
 void WorkerPool::loop(int worker)
 {
     for (std::uint64_t run = 0;;) {
@@ -143,6 +172,7 @@ void WorkerPool::loop(int worker)
             return;
         m_call(m_context, worker);
         m_state.fetch_sub(1, std::memory_order_release);
+        fetchAhead(worker, run);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -48,6 +49,11 @@ public:
         close();
     }
 
+    /// Memory that the worker will read first in the next run: it fetches it into its cache when it has
+    /// nothing else to do. For the caller's own worker it is fetched at once, so it should be little.
+    /// Reading ahead changes nothing but time; the memory need not exist any more.
+    void fetchNext(int worker, const std::byte *begin, std::uint32_t bytes);
+
 private:
     static constexpr std::uint64_t closedFlag = std::uint64_t(1) << 31;
     static constexpr std::uint64_t firstRun = std::uint64_t(1) << 32;
@@ -59,6 +65,7 @@ private:
     void close();
     void loop(int worker);
     std::uint64_t join(std::uint64_t last);
+    void fetchAhead(int worker, std::uint64_t run);
     void sleep(std::uint64_t last);
     static bool isNewRun(std::uint64_t state, std::uint64_t last);
 
@@ -69,6 +76,12 @@ private:
     // step.
     alignas(64) std::atomic<std::uint64_t> m_state{closedFlag};
     alignas(64) std::atomic<int> m_sleeping{0};
+    struct alignas(64) Ahead
+    {
+        std::atomic<const std::byte *> begin{nullptr};
+        std::atomic<std::uint32_t> bytes{0};
+    };
+    std::unique_ptr<Ahead[]> m_ahead; // one for each worker
     std::mutex m_mutex;
     std::condition_variable m_wake;
     std::vector<std::thread> m_threads;

@@ -139,6 +139,14 @@ Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySetting
                           " × " + text(numbers) + " sines and cosines, 4 bytes each"};
 }
 
+std::string weightsText(std::uint64_t bytes, std::uint64_t packed)
+{
+    if (packed == 0)
+        return text(bytes) + " bytes of tensors, mapped from the file";
+    return text(packed) + " bytes of tensors, laid out for the fast kernels + " + text(bytes - packed) +
+           " bytes mapped from the file";
+}
+
 } // namespace
 
 std::string_view memoryPartName(MemoryPart part)
@@ -247,7 +255,7 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
         return tl::unexpected(good.error());
     MemoryPlan plan;
     plan.items.push_back(
-        {MemoryPart::Weights, weightsBytes, text(weightsBytes) + " bytes of tensors, mapped from the file"});
+        {MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings.packedBytes)});
     for (const auto &item : {planKvCache(config, settings), planActivations(config, settings)}) {
         if (!item)
             return tl::unexpected(item.error());

@@ -31,6 +31,7 @@ struct RunMemorySettings
     KeyPhase keyPhase = KeyPhase::Rotated;
     VocabularyFacts vocabulary;     ///< no tokens: no such item
     std::uint64_t programBytes = 0; ///< of the program without a model; 0: no such item
+    std::uint64_t packedBytes = 0; ///< of the weights: held in memory in a layout of their own
 };
 
 enum class MemoryPart : std::uint8_t {

@@ -70,6 +70,12 @@ public:
     const std::vector<std::string> &keyOrder() const { return m_keyOrder; }
     const std::vector<GgufTensor> &tensors() const { return m_tensors; }
     const GgufTensor *tensor(std::string_view name) const;
+    /// As MappedFile has it; nothing for a container that is no mapping.
+    void releasePages(std::span<const std::byte> range) const
+    {
+        if (m_mapping)
+            m_mapping->releasePages(range);
+    }
 
     const GgufValue *find(std::string_view key) const;
     /// Typed reads. Missing: NotFound-like BadFile naming the key; wrong type: BadFile naming both types.

@@ -104,6 +104,8 @@ public:
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
     const std::vector<std::string> &warnings() const { return m_warnings; }
     std::uint64_t weightsBytes() const { return m_weightsBytes; }
+    /// For whoever has a copy of these weights of its own. Reading them again is fine and brings them back.
+    void releasePages(std::span<const std::byte> weights) const { m_file->releasePages(weights); }
     /// The type that holds most bytes: "Q4_1".
     std::string mainType() const;
 

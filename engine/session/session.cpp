@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/session/session.h"
 
+#include "engine/compute/packedweights.h"
 #include "engine/session/sessionstate.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ KeyPhase keyPhaseOf(OverflowPolicy policy)
     return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
 }
 
-RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings)
+RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings, const PackingPlan &packing)
 {
     RunMemorySettings memory;
     memory.contextTokens = settings.contextTokens;
@@ -95,13 +96,26 @@ RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings
     memory.traceBudgetBytes = settings.logitBudgetBytes;
     memory.threads = static_cast<std::uint32_t>(settings.threads);
     memory.vocabulary = vocabularyFacts(*model.model);
+    memory.packedBytes = packing.packedBytes;
     return memory;
 }
 
-/// What is anonymous memory of the plan must fit this machine: weights are a mapping of their file.
-Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings)
+/// What the weights will look like in memory.
+PackingPlan packing(const Model &model, const SessionSettings &settings)
 {
-    const std::uint64_t wanted = plan.total() - plan.bytesOf(MemoryPart::Weights);
+    return settings.precision == Precision::Fast ? packingPlan(model) : PackingPlan();
+}
+
+Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const RunMemorySettings &memory)
+{
+    return planMemory(model.config(), model.weightsBytes() - packing.fileBytes + packing.packedBytes, memory);
+}
+
+/// What is anonymous memory of the plan must fit this machine: weights that are not packed are a mapping of
+/// their file.
+Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, std::uint64_t packedBytes)
+{
+    const std::uint64_t wanted = plan.total() - plan.bytesOf(MemoryPart::Weights) + packedBytes;
     const std::uint64_t machine = physicalMemory();
     if (wanted <= machine)
         return {};
@@ -122,7 +136,8 @@ Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &
     const auto complete = completed(settings, model.config());
     if (!complete)
         return tl::unexpected(complete.error());
-    return planMemory(model.config(), model.model->weightsBytes(), memorySettings(model, *complete));
+    const PackingPlan packed = packing(*model.model, *complete);
+    return planFor(*model.model, packed, memorySettings(model, *complete, packed));
 }
 
 SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
@@ -136,7 +151,7 @@ SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
         settings.overflow = OverflowPolicy::Stop;
     const auto complete = completed(settings, config);
     const auto plan = sessionPlan(model, settings);
-    if (complete && (!plan || !fitsMachine(*plan, *complete)))
+    if (complete && (!plan || !fitsMachine(*plan, *complete, packing(*model.model, *complete).packedBytes)))
         settings.contextTokens = 0;
     return settings;
 }
@@ -155,16 +170,19 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
         return tl::unexpected(complete.error());
     SessionSettings own = *complete;
 
-    const RunMemorySettings memory = memorySettings(*model, own);
-    auto newPlan = planMemory(config, model->model->weightsBytes(), memory);
+    const PackingPlan packed = packing(*model->model, own);
+    const RunMemorySettings memory = memorySettings(*model, own, packed);
+    auto newPlan = planFor(*model->model, packed, memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
-    if (Status fits = fitsMachine(*newPlan, own); !fits)
+    if (Status fits = fitsMachine(*newPlan, own, packed.packedBytes); !fits)
         return fits;
     auto newBackend = makeCpuBackend(own.threads);
     if (!newBackend)
         return tl::unexpected(newBackend.error());
     own.threads = (*newBackend)->threads();
+    if (Status ready = (*newBackend)->prepare(model->model, own.precision, progress, stop); !ready)
+        return ready;
     auto transformer = Transformer::create(model->model, *newBackend, own.batchTokens, progress, stop);
     if (!transformer)
         return tl::unexpected(transformer.error());

@@ -35,6 +35,11 @@ bool runsAvx512()
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 
+bool runsVnni()
+{
+    return runsAvx512() && __builtin_cpu_supports("avx512vnni");
+}
+
 #endif
 
 } // namespace
@@ -59,6 +64,28 @@ const CpuKernels &cpuKernels()
     if (const CpuKernels *kernels = cpuKernelsFor(IsaLevel::Avx2))
         return *kernels;
     return portableKernels();
+}
+
+const FastKernels *fastKernelsFor(IsaLevel level)
+{
+#ifdef TOKENLOUPE_X86_KERNELS
+    static const bool avx2 = runsAvx2();
+    static const bool vnni = runsVnni();
+    if (level == IsaLevel::Avx512)
+        return vnni ? &avx512FastKernels() : nullptr;
+    if (level == IsaLevel::Avx2)
+        return avx2 ? &avx2FastKernels() : nullptr;
+#endif
+    return level == IsaLevel::Portable ? &portableFastKernels() : nullptr;
+}
+
+const FastKernels &fastKernels()
+{
+    if (const FastKernels *kernels = fastKernelsFor(IsaLevel::Avx512))
+        return *kernels;
+    if (const FastKernels *kernels = fastKernelsFor(IsaLevel::Avx2))
+        return *kernels;
+    return portableFastKernels();
 }
 
 } // namespace tokenloupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/cpukernels.h"
+#include "kernels/cpu/fastkernels.h"
 
 // One function for each file that is compiled with options of its own. Calling one only returns a table;
 // whether the machine can run what is in it is for cpuKernelsFor() to find out.
@@ -11,5 +12,9 @@ namespace tokenloupe {
 const CpuKernels &portableKernels();
 const CpuKernels &avx2Kernels();   ///< only where the build is for x86-64
 const CpuKernels &avx512Kernels(); ///< only where the build is for x86-64
+
+const FastKernels &portableFastKernels();
+const FastKernels &avx2FastKernels();   ///< only where the build is for x86-64
+const FastKernels &avx512FastKernels(); ///< only where the build is for x86-64
 
 } // namespace tokenloupe

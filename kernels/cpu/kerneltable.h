@@ -13,10 +13,10 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr CpuKernels table(IsaLevel level, const char *name)
 {
-    return {level,           name,        matmul<V>,         dequantizeRow<V>, rmsNorm<V>,   add<V>,
-            siluMultiply<V>, dot<V>,      axpy<V>,           scale<V>,         expSum<V>,    maximum<V>,
-            toHalf<V>,       fromHalf<V>, softmaxMoments<V>, quantizeRow<V>,   layerNorm<V>, multiply<V>,
-            geluTanh<V>,     gelu<V>,     softCap<V>};
+    return {level,           name,        matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
+            siluMultiply<V>, dot<V>,      axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
+            maximum<V>,      toHalf<V>,   fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
+            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>};
 }
 
 } // namespace tokenloupe::kernel

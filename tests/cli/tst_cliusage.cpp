@@ -66,7 +66,6 @@ void CliUsageTest::wrongUsage_data()
                             "run MODEL --prompt a --logit-bias 5",
                             "run MODEL --prompt a --samplers top_k;nonsense",
                             "run MODEL --prompt a --typical 0.9",
-                            "run MODEL --prompt a --precision fast",
                             "run MODEL --prompt a --precision half",
                             "run MODEL --prompt a --backend gpu",
                             "run MODEL --prompt a --kv-type-k q9",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/compute/packedweights.h"
 #include "tests/session/sessionfixture.h"
 #include "tests/support/testmain.h"
 
@@ -17,6 +18,7 @@ private Q_SLOTS:
     void settingsAreCompleted();
     void contextOfTheFileIsCapped();
     void absurdContextIsRefused();
+    void fastPlansPackedWeights();
     void prefillReusesThePrefix();
     void batchesDoNotMatter();
     void recordIsComplete();
@@ -56,6 +58,30 @@ void SessionTest::contextOfTheFileIsCapped()
     const auto larger = SessionFixture::open(model, asked);
     QVERIFY(larger);
     QCOMPARE(larger->settings().contextTokens, 10000U);
+}
+
+void SessionTest::fastPlansPackedWeights()
+{
+    TinyModelOptions options;
+    options.type = TinyType::Q4_0;
+    const auto model = m_fixture.load(options);
+    SessionSettings settings;
+    settings.precision = Precision::Fast;
+    const auto session = SessionFixture::open(model, settings);
+    QVERIFY(session);
+    QCOMPARE(session->settings().precision, Precision::Fast);
+    const PackingPlan packing = packingPlan(*model->model);
+    QVERIFY(packing.packedBytes > 0);
+    const std::uint64_t rest = model->model->weightsBytes() - packing.fileBytes;
+    QCOMPARE(session->plan().bytesOf(MemoryPart::Weights), rest + packing.packedBytes);
+    QVERIFY(session->plan().items.front().how.starts_with(std::to_string(packing.packedBytes)));
+    settings.precision = Precision::Exact;
+    const auto exact = sessionPlan(*model, settings);
+    QVERIFY(exact);
+    QCOMPARE(exact->bytesOf(MemoryPart::Weights), model->model->weightsBytes());
+    // And back, in the same session.
+    QVERIFY(session->reconfigure(settings));
+    QVERIFY(session->prefill(SessionFixture::ids(9), 1));
 }
 
 void SessionTest::absurdContextIsRefused()

@@ -17,6 +17,14 @@ T valueOf(Result<T> result)
     return std::move(*result);
 }
 
+std::shared_ptr<Backend> preparedBackend(const std::shared_ptr<const Model> &model, const RunOptions &options)
+{
+    std::shared_ptr<Backend> backend = valueOf(makeCpuBackend(options.threads));
+    if (const Status ready = backend->prepare(model, options.precision); !ready)
+        throw std::runtime_error(ready.error().text());
+    return backend;
+}
+
 } // namespace
 
 RunModel::RunModel(const std::filesystem::path &path, const RunOptions &options)
@@ -25,8 +33,7 @@ RunModel::RunModel(const std::filesystem::path &path, const RunOptions &options)
 
 RunModel::RunModel(std::shared_ptr<const Model> model, const RunOptions &options)
     : m_model(std::move(model))
-    , m_transformer(
-          valueOf(Transformer::create(m_model, valueOf(makeCpuBackend(options.threads)), options.batch)))
+    , m_transformer(valueOf(Transformer::create(m_model, preparedBackend(m_model, options), options.batch)))
 {
     KvCacheSettings settings;
     settings.shape = m_transformer->kvShape(options.keyType, options.valueType);
@@ -88,6 +95,22 @@ double logSumExp(std::span<const float> logits)
     for (const float logit : logits)
         sum += std::exp(static_cast<double>(logit) - top);
     return top + std::log(sum);
+}
+
+double meanDivergence(std::span<const float> reference, std::span<const float> logits, std::size_t vocabulary)
+{
+    double sum = 0;
+    for (std::size_t begin = 0; begin < reference.size(); begin += vocabulary) {
+        const std::span<const float> p = reference.subspan(begin, vocabulary);
+        const std::span<const float> q = logits.subspan(begin, vocabulary);
+        const double pSum = logSumExp(p);
+        const double qSum = logSumExp(q);
+        for (std::size_t i = 0; i < vocabulary; ++i) {
+            const double logP = static_cast<double>(p[i]) - pSum;
+            sum += std::exp(logP) * (logP - (static_cast<double>(q[i]) - qSum));
+        }
+    }
+    return sum / static_cast<double>(reference.size() / vocabulary);
 }
 
 double negativeLogLikelihood(std::span<const float> logits, std::uint32_t id)

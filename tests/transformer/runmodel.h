@@ -19,6 +19,7 @@ struct RunOptions
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
     KeyPhase keyPhase = KeyPhase::Rotated;
+    Precision precision = Precision::Exact;
 };
 
 /// A model with a transformer and a cache, for tests. The constructor throws std::runtime_error with the
@@ -55,6 +56,9 @@ private:
 std::vector<TokenId> tokenIds(const std::vector<std::uint32_t> &ids);
 std::uint32_t argmax(std::span<const float> logits);
 double logSumExp(std::span<const float> logits);
+/// Mean over the rows of `reference` of the divergence KL(reference ‖ logits); both (rows × vocabulary).
+double meanDivergence(std::span<const float> reference, std::span<const float> logits,
+                      std::size_t vocabulary);
 /// -ln p(id) under softmax.
 double negativeLogLikelihood(std::span<const float> logits, std::uint32_t id);
 

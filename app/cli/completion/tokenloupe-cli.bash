@@ -18,7 +18,7 @@ _tokenloupe_cli()
             mapfile -t COMPREPLY < <(compgen -W "cpu cuda" -- "$current")
             return ;;
         --precision)
-            mapfile -t COMPREPLY < <(compgen -W "exact" -- "$current")
+            mapfile -t COMPREPLY < <(compgen -W "exact fast" -- "$current")
             return ;;
         --kv-type-k|--kv-type-v)
             mapfile -t COMPREPLY < <(compgen -W "f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0" -- "$current")

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/compute/packedweights.h"
+
+#include "engine/cache/hostmemory.h"
+#include "engine/compute/stretchqueue.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <sys/mman.h>
+#include <unordered_set>
+
+namespace tokenloupe {
+
+namespace {
+
+// What is packed between two looks at the stop token, and given back to the system at a time.
+constexpr std::int64_t pieceBytes = std::int64_t(4) << 20;
+constexpr std::uint64_t hugePage = std::uint64_t(2) << 20;
+
+/// Copies that are alive, so that a model is packed once however many backends run it.
+struct Registry
+{
+    std::mutex mutex;
+    std::map<std::weak_ptr<const Model>, std::weak_ptr<const PackedWeights>, std::owner_less<>> copies;
+};
+
+Registry &registry()
+{
+    static Registry instance;
+    return instance;
+}
+
+void packMatrix(const Weight &weight, std::int64_t begin, std::int64_t end, std::byte *out, WorkerPool &pool,
+                StretchQueue &queue)
+{
+    const WeightMatrix matrix{weight.type, weight.rows, weight.columns, weight.data.data()};
+    queue.reset(end - begin, 4);
+    pool.run([&](int worker) {
+        for (Stretch piece = queue.next(worker); !piece.isEmpty(); piece = queue.next(worker))
+            packStripes(matrix, begin + piece.begin, begin + piece.end, out);
+    });
+}
+
+} // namespace
+
+PackingPlan packingPlan(const Model &model)
+{
+    PackingPlan plan;
+    std::unordered_set<const std::byte *> seen;
+    const auto add = [&](const Weight &weight) {
+        if (!weight.isPresent() || !isPackable(weight.type) || !seen.insert(weight.data.data()).second)
+            return;
+        plan.matrices.push_back(&weight);
+        plan.fileBytes += weight.data.size();
+        plan.packedBytes += static_cast<std::uint64_t>(packedBytes(weight.type, weight.rows, weight.columns));
+    };
+    for (const LayerWeights &layer : model.weights().layers) {
+        for (const Weight *weight : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.router,
+                                     &layer.gate, &layer.up, &layer.down})
+            add(*weight);
+        for (const ExpertWeights &expert : layer.experts) {
+            for (const Weight *weight : {&expert.gate, &expert.up, &expert.down})
+                add(*weight);
+        }
+    }
+    add(model.weights().outputHead);
+    return plan;
+}
+
+Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,
+                                                               WorkerPool &pool, Progress *progress,
+                                                               const std::stop_token &stop)
+{
+    Registry &known = registry();
+    const std::lock_guard lock(known.mutex);
+    std::erase_if(known.copies, [](const auto &entry) { return entry.second.expired(); });
+    if (const auto found = known.copies.find(model); found != known.copies.end()) {
+        if (auto copy = found->second.lock())
+            return copy;
+    }
+    auto created = create(*model, pool, progress, stop);
+    if (!created)
+        return tl::unexpected(created.error());
+    std::shared_ptr<const PackedWeights> copy = std::move(*created);
+    known.copies.insert_or_assign(model, copy);
+    return copy;
+}
+
+Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model, WorkerPool &pool,
+                                                             Progress *progress, const std::stop_token &stop)
+{
+    const PackingPlan plan = packingPlan(model);
+    if (progress)
+        progress->start(plan.packedBytes);
+    std::shared_ptr<PackedWeights> packed(new PackedWeights);
+    if (Status room = packed->reserve(plan.packedBytes); !room)
+        return tl::unexpected(room.error());
+    StretchQueue queue(pool.threads());
+    std::byte *out = packed->m_memory;
+    for (const Weight *weight : plan.matrices) {
+        const std::int64_t stripeBytes = packedStripeBytes(weight->type, weight->columns);
+        const std::int64_t stripes = stripesOf(weight->rows);
+        const std::int64_t piece = std::max<std::int64_t>(1, pieceBytes / stripeBytes);
+        const std::uint64_t rowBytes = weight->data.size() / static_cast<std::uint64_t>(weight->rows);
+        for (std::int64_t begin = 0; begin < stripes; begin += piece) {
+            if (stop.stop_requested())
+                return makeError(ErrorCode::Cancelled, "pack the weights");
+            const std::int64_t end = std::min(begin + piece, stripes);
+            packMatrix(*weight, begin, end, out, pool, queue);
+            const auto first = static_cast<std::uint64_t>(begin * stripeRows) * rowBytes;
+            const auto last = static_cast<std::uint64_t>(std::min(end * stripeRows, weight->rows)) * rowBytes;
+            model.releasePages(weight->data.subspan(first, last - first));
+            if (progress)
+                progress->advance(static_cast<std::uint64_t>((end - begin) * stripeBytes));
+        }
+        packed->m_matrices.emplace(weight->data.data(),
+                                   PackedMatrix{weight->type, weight->rows, weight->columns, out});
+        out += stripes * stripeBytes;
+    }
+    return packed;
+}
+
+Status PackedWeights::reserve(std::uint64_t bytes)
+{
+    if (bytes == 0)
+        return {};
+    if (exceedsHostMemory(bytes))
+        return outOfHostMemory("packed weights", bytes);
+    const std::uint64_t whole = (bytes + hugePage - 1) / hugePage * hugePage;
+    void *memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return outOfHostMemory("packed weights", bytes);
+    m_memory = static_cast<std::byte *>(memory);
+    m_bytes = bytes;
+#ifdef MADV_HUGEPAGE
+    ::madvise(memory, whole, MADV_HUGEPAGE); // fewer look-ups of addresses; only a wish
+#endif
+    return {};
+}
+
+PackedWeights::~PackedWeights()
+{
+    if (m_memory)
+        ::munmap(m_memory, (m_bytes + hugePage - 1) / hugePage * hugePage);
+}
+
+const PackedMatrix *PackedWeights::find(const Weight &weight) const
+{
+    const auto found = m_matrices.find(weight.data.data());
+    if (found == m_matrices.end() || found->second.rows != weight.rows ||
+        found->second.columns != weight.columns)
+        return nullptr;
+    return &found->second;
+}
+
+} // namespace tokenloupe

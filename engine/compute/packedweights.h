@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/base/progress.h"
+#include "engine/base/result.h"
+#include "engine/compute/workerpool.h"
+#include "engine/model/model.h"
+#include "kernels/cpu/packedformat.h"
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <unordered_map>
+#include <vector>
+
+namespace tokenloupe {
+
+/// The matrices of a model in the layout of the fast kernels, in one stretch of memory. They take the place
+/// of the file's: once a matrix is packed, the pages of the mapping that held it are given back. Immutable;
+/// may be shared by threads.
+class PackedWeights
+{
+public:
+    /// Packs what the fast kernels know; the rest stays as the file has it. Backends of the same model share
+    /// one copy. Progress counts bytes.
+    static Result<std::shared_ptr<const PackedWeights>> of(const std::shared_ptr<const Model> &model,
+                                                           WorkerPool &pool, Progress *progress = nullptr,
+                                                           const std::stop_token &stop = {});
+
+    ~PackedWeights();
+    PackedWeights(const PackedWeights &) = delete;
+    PackedWeights &operator=(const PackedWeights &) = delete;
+
+    /// Null for a weight that is not packed.
+    const PackedMatrix *find(const Weight &weight) const;
+    std::uint64_t bytes() const { return m_bytes; }
+
+private:
+    PackedWeights() = default;
+    static Result<std::shared_ptr<PackedWeights>> create(const Model &model, WorkerPool &pool,
+                                                         Progress *progress, const std::stop_token &stop);
+    Status reserve(std::uint64_t bytes);
+
+    std::byte *m_memory = nullptr;
+    std::uint64_t m_bytes = 0;
+    std::unordered_map<const std::byte *, PackedMatrix> m_matrices; // by where the file's form begins
+};
+
+/// What PackedWeights will hold of a model.
+struct PackingPlan
+{
+    std::vector<const Weight *> matrices; ///< each once
+    std::uint64_t fileBytes = 0;          ///< of them as the file has them
+    std::uint64_t packedBytes = 0;
+};
+PackingPlan packingPlan(const Model &model);
+
+} // namespace tokenloupe
