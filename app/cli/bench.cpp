@@ -12,21 +12,24 @@ namespace tokenloupe::cli {
 
 namespace {
 
-/// What one token reads of the weights: all tensors once, but of the embedding table one row only, unless it
-/// is the output head too, and of experts those that it takes.
+/// What one token reads of the weights: all once, but of the embedding table one row only, unless it is the
+/// output head too, and of experts those that it takes.
 std::uint64_t bytesPerToken(const Model &model)
 {
-    std::uint64_t bytes = 0;
-    const std::span<const std::byte> table = model.weights().tokenEmbedding.data;
-    for (const GgufTensor &tensor : model.file().tensors()) {
-        const bool isTable = tensor.data.data() == table.data();
-        const bool isOfExperts = model.config().experts > 0 && tensor.dimensions == 3;
-        if (isOfExperts)
-            bytes += tensor.bytes / model.config().experts * model.config().expertsUsed;
-        else if (!isTable || model.weights().outputKind == OutputHead::Tied)
-            bytes += tensor.bytes;
-        else
-            bytes += tensor.bytes / std::max<std::uint64_t>(1, model.config().vocabulary);
+    const ModelWeights &weights = model.weights();
+    const ModelConfig &config = model.config();
+    std::uint64_t bytes = weights.outputHead.data.size() + weights.outputNorm.data.size() +
+                          weights.outputNormBias.data.size() + weights.embeddingNorm.data.size() +
+                          weights.embeddingNormBias.data.size();
+    if (weights.outputKind == OutputHead::Separate)
+        bytes += weights.tokenEmbedding.data.size() / std::max(1U, config.vocabulary);
+    bytes += weights.positionEmbedding.data.size() / std::max(1U, config.contextTrain);
+    for (const LayerWeights &layer : weights.layers) {
+        for (const Weight *weight : layer.all())
+            bytes += weight->data.size();
+        for (const ExpertWeights &expert : layer.experts)
+            bytes += (expert.gate.data.size() + expert.up.data.size() + expert.down.data.size()) *
+                     config.expertsUsed / config.experts;
     }
     return bytes;
 }
@@ -227,7 +230,8 @@ void addBench(CommandSet &set)
 {
     auto options = std::make_shared<BenchOptions>();
     CLI::App *command = addCommand(set, "bench", "How fast a model runs on this machine", options, runBench);
-    command->add_option("model", options->model, "GGUF file (not needed with --sampler)");
+    command->add_option("model", options->model,
+                        "GGUF file or Hugging Face folder (not needed with --sampler)");
     command->add_option("-p,--prompt-tokens", options->prompt, "Tokens to prefill; 0: leave that part out")
         ->capture_default_str();
     command->add_option("-n,--predict", options->predict, "Tokens to decode; 0: leave that part out")

@@ -4,6 +4,7 @@
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "engine/base/philox.h"
+#include "engine/model/vocabularyfile.h"
 #include "engine/trace/stepexplanation.h"
 
 #include <algorithm>
@@ -146,10 +147,7 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
     const auto text = readFile(*options.tokenizerFile);
     if (!text)
         return set.terminal.fail(text.error());
-    const auto file = GgufFile::open(options.model);
-    if (!file)
-        return set.terminal.fail(file.error());
-    auto data = readVocabulary(**file, nullptr);
+    auto data = readVocabularyOf(options.model, nullptr);
     if (!data)
         return set.terminal.fail(data.error());
     const auto tokenizer = makeTokenizer(std::move(*data));

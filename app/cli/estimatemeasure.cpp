@@ -39,10 +39,10 @@ void touchPages(std::span<std::byte> memory)
 }
 
 /// From the first tensor's first byte to the last one's last: what the plan calls weights.
-std::uint64_t weightPages(const GgufFile &file)
+std::uint64_t weightPages(const ModelContainer &container)
 {
     std::uint64_t sum = 0;
-    for (const GgufTensor &tensor : file.tensors())
+    for (const ContainerTensor &tensor : container.tensors())
         sum += residentBytes(tensor.data.data(), tensor.bytes).value_or(0);
     return sum;
 }
@@ -99,18 +99,19 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
         return tl::unexpected(done.error());
 
     const MappedMemory after = mappedMemory();
-    const GgufFile &file = (*model)->model->file();
-    const std::uint64_t weights = weightPages(file);
+    const ModelContainer &container = (*model)->model->container();
+    const std::uint64_t copies = (*model)->model->copiedBytes();
+    const std::uint64_t weights = weightPages(container) + copies;
     std::uint64_t cache = 0;
     for (const std::span<std::byte> pool : pools)
         cache += residentBytes(pool.data(), pool.size()).value_or(0);
     if (weights == 0 && cache == 0)
         return makeError(ErrorCode::Unsupported, "--measure",
                          "this system does not tell which pages are resident");
-    const std::uint64_t header = file.dataOffset();
+    const std::uint64_t header = container.headerBytes();
     MeasuredMemory measured;
     measured.total = after.anonymous + after.files;
-    const std::uint64_t vocabulary = difference(loaded.anonymous, before.anonymous) + header;
+    const std::uint64_t vocabulary = difference(loaded.anonymous, before.anonymous + copies) + header;
     const std::uint64_t buffers = difference(after.anonymous, loaded.anonymous + cache);
     const std::uint64_t known = weights + cache + vocabulary + buffers;
     measured.parts = {{"weights", weights},

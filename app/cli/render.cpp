@@ -3,7 +3,7 @@
 #include "app/cli/inputs.h"
 #include "engine/base/utf8.h"
 #include "engine/chat/chattemplate.h"
-#include "engine/model/model.h"
+#include "engine/model/vocabularyfile.h"
 
 namespace tokenloupe::cli {
 
@@ -36,12 +36,11 @@ Result<TemplateSource> templateSource(const RenderCommandOptions &options)
 {
     TemplateSource source;
     if (options.model) {
-        auto file = GgufFile::open(*options.model);
-        if (!file)
-            return tl::unexpected(file.error());
-        if (const auto text = (*file)->stringValue("tokenizer.chat_template"))
-            source.text = std::string(*text);
-        if (const auto data = readVocabulary(**file, nullptr)) {
+        auto text = readChatTemplateOf(*options.model);
+        if (!text)
+            return tl::unexpected(text.error());
+        source.text = std::move(*text);
+        if (const auto data = readVocabularyOf(*options.model, nullptr)) {
             source.bosToken = tokenText(*data, data->bos);
             source.eosToken = tokenText(*data, data->eos);
         }
@@ -151,7 +150,7 @@ void addRender(CommandSet &set)
 {
     auto options = std::make_shared<RenderCommandOptions>();
     CLI::App *command = addCommand(set, "render", "Messages through a chat template", options, runRender);
-    command->add_option("model", options->model, "GGUF file whose template is used");
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder whose template is used");
     command->add_option("--template", options->templateFile, "A template of your own");
     command->add_option("--messages", options->messages,
                         "JSON list of {\"role\", \"content\"}; - is standard input");

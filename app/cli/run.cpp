@@ -173,7 +173,7 @@ void addRun(CommandSet &set)
 {
     auto options = std::make_shared<RunOptions>();
     CLI::App *command = addCommand(set, "run", "Generates text and tells of every token", options, runRun);
-    command->add_option("model", options->model, "GGUF file")->required();
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder")->required();
     command->add_option("-p,--prompt", options->prompt, "Plain text; BOS is added as the model wants");
     command->add_option("-f,--prompt-file", options->promptFile,
                         "Plain text from a file; - is standard input");

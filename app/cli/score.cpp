@@ -218,7 +218,7 @@ void addScore(CommandSet &set)
 {
     auto options = std::make_shared<ScoreOptions>();
     CLI::App *command = addCommand(set, "score", "How likely a text is, token by token", options, runScore);
-    command->add_option("model", options->model, "GGUF file")->required();
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder")->required();
     command->add_option("--file", options->file,
                         "The text; BOS is added as the model wants; - is standard input");
     command->add_option("--ids", options->ids, "Token ids, taken as they are: 1,2,3");

@@ -3,7 +3,7 @@
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "engine/base/utf8.h"
-#include "engine/model/model.h"
+#include "engine/model/vocabularyfile.h"
 #include "engine/tokenizer/tokenizer.h"
 
 namespace tokenloupe::cli {
@@ -52,11 +52,8 @@ const char *kindName(TokenKind kind)
 /// The vocabulary alone: works with files that hold no weights.
 Result<std::shared_ptr<const Tokenizer>> openTokenizer(Terminal &terminal, const std::string &path)
 {
-    auto file = GgufFile::open(path);
-    if (!file)
-        return tl::unexpected(file.error());
     std::vector<std::string> warnings;
-    auto data = readVocabulary(**file, &warnings);
+    auto data = readVocabularyOf(path, &warnings);
     if (!data)
         return tl::unexpected(data.error());
     terminal.warnings(warnings);
@@ -223,7 +220,8 @@ void addTokenize(CommandSet &set)
 {
     auto options = std::make_shared<TokenizeOptions>();
     CLI::App *command = addCommand(set, "tokenize", "Text to token ids and back", options, runTokenize);
-    command->add_option("model", options->model, "GGUF file; one with a vocabulary only will do")->required();
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder; a vocabulary will do")
+        ->required();
     command->add_option("text", options->text, "The text (with --decode: ids, 1,2,3)");
     command->add_option("--file", options->file, "Take the text from a file; - is standard input");
     command->add_option("--jsonl", options->jsonl,

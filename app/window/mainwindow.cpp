@@ -201,7 +201,7 @@ void MainWindow::refreshAttentionKinds()
     const EngineStatus &status = m_inspector.host.status();
     if (!status.model)
         return;
-    if (const auto shape = shapeOfGguf(status.model->model->file()))
+    if (const auto shape = shapeOfContainer(status.model->model->container()))
         m_cache->setAttentionVariants(
             attentionVariants(*shape, status.session.keyType, status.session.valueType));
 }

@@ -62,7 +62,7 @@ VocabularyFacts vocabularyFacts(const VocabularyData &data, std::uint64_t header
 
 VocabularyFacts vocabularyFacts(const Model &model)
 {
-    return vocabularyFacts(model.vocabulary(), model.file().dataOffset(), model.chatTemplate().size());
+    return vocabularyFacts(model.vocabulary(), model.container().headerBytes(), model.chatTemplate().size());
 }
 
 VocabularyFacts typicalVocabulary(std::uint64_t tokens)

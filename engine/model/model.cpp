@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/model.h"
 
+#include "engine/model/ggufcontainer.h"
 #include "engine/model/modelloader.h"
-
-#include <map>
 
 namespace tokenloupe {
 
@@ -24,33 +23,59 @@ Weight valuesOf(const Weight &vector, std::int64_t first, std::int64_t count)
         vector.data.subspan(static_cast<std::size_t>(first) * size, static_cast<std::size_t>(count) * size)};
 }
 
+std::vector<const Weight *> LayerWeights::all() const
+{
+    return {&attentionNorm,
+            &attentionNormBias,
+            &query,
+            &key,
+            &value,
+            &output,
+            &queryBias,
+            &keyBias,
+            &valueBias,
+            &outputBias,
+            &queryNorm,
+            &keyNorm,
+            &queryNormBias,
+            &keyNormBias,
+            &attentionPostNorm,
+            &attentionPostNormBias,
+            &feedForwardNorm,
+            &feedForwardNormBias,
+            &gate,
+            &up,
+            &down,
+            &gateBias,
+            &upBias,
+            &downBias,
+            &router,
+            &feedForwardPostNorm,
+            &feedForwardPostNormBias};
+}
+
 Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path &path, Progress *progress,
                                                  std::stop_token stop)
 {
-    auto file = GgufFile::open(path);
-    if (!file)
-        return tl::unexpected(file.error());
-    return fromFile(std::move(*file), path, progress, std::move(stop));
+    auto container = openModelContainer(path);
+    if (!container)
+        return tl::unexpected(container.error());
+    return fromContainer(std::move(*container), path, progress, std::move(stop));
+}
+
+Result<std::shared_ptr<const Model>> Model::fromContainer(std::shared_ptr<const ModelContainer> container,
+                                                          std::filesystem::path path, Progress *progress,
+                                                          std::stop_token stop)
+{
+    return ModelLoader(std::move(container), std::move(path)).load(progress, stop);
 }
 
 Result<std::shared_ptr<const Model>> Model::fromFile(std::shared_ptr<const GgufFile> file,
                                                      std::filesystem::path path, Progress *progress,
                                                      std::stop_token stop)
 {
-    return ModelLoader(std::move(file), std::move(path)).load(progress, stop);
-}
-
-std::string Model::mainType() const
-{
-    std::map<TensorType, std::uint64_t> bytes;
-    for (const GgufTensor &tensor : m_file->tensors())
-        bytes[tensor.type] += tensor.bytes;
-    TensorType most = TensorType::F32;
-    for (const auto &[type, size] : bytes) {
-        if (size > bytes[most])
-            most = type;
-    }
-    return traitsOf(most).name;
+    return fromContainer(std::make_shared<const GgufContainer>(std::move(file)), std::move(path), progress,
+                         std::move(stop));
 }
 
 } // namespace tokenloupe

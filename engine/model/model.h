@@ -6,6 +6,7 @@
 #include "engine/model/architecturespec.h"
 #include "engine/model/gguffile.h"
 #include "engine/model/modelconfig.h"
+#include "engine/model/modelcontainer.h"
 #include "engine/model/vocabularydata.h"
 
 #include <filesystem>
@@ -17,7 +18,8 @@
 
 namespace tokenloupe {
 
-/// A weight: a view into the file's mapping, shape checked against the config.
+/// A weight: a view into its file's mapping, or of a copy in the order that the kernels want; shape checked
+/// against the config.
 struct Weight
 {
     TensorType type = TensorType::F32;
@@ -56,6 +58,9 @@ struct LayerWeights
     Weight router; ///< (experts × embedding): instead of gate, up and down
     std::vector<ExpertWeights> experts;
     Weight feedForwardPostNorm, feedForwardPostNormBias; ///< (embedding): on what the feed-forward adds
+
+    /// All but the experts', absent ones too.
+    std::vector<const Weight *> all() const;
 };
 
 struct ModelWeights
@@ -84,43 +89,53 @@ Result<VocabularyData> readVocabulary(const GgufFile &file, std::vector<std::str
 class Model
 {
 public:
-    /// Loads from a GGUF file. Touches every weight page once so that progress means something
-    /// and the first token is not slowed by page faults; cancellable every few MiB.
+    /// Loads a GGUF file (of a split one any part) or a Hugging Face folder. Touches every weight page once
+    /// so that progress means something and the first token is not slowed by page faults; cancellable every
+    /// few MiB.
     static Result<std::shared_ptr<const Model>> load(const std::filesystem::path &path,
                                                      Progress *progress = nullptr, std::stop_token stop = {});
 
     /// The same from a container that is open already; `path` is for show.
+    static Result<std::shared_ptr<const Model>> fromContainer(std::shared_ptr<const ModelContainer> container,
+                                                              std::filesystem::path path = {},
+                                                              Progress *progress = nullptr,
+                                                              std::stop_token stop = {});
     static Result<std::shared_ptr<const Model>> fromFile(std::shared_ptr<const GgufFile> file,
                                                          std::filesystem::path path = {},
                                                          Progress *progress = nullptr,
                                                          std::stop_token stop = {});
 
     const std::filesystem::path &path() const { return m_path; }
-    const GgufFile &file() const { return *m_file; }
+    const ModelContainer &container() const { return *m_container; }
     const ModelConfig &config() const { return m_config; }
     const ArchitectureSpec &architecture() const { return m_config.spec; }
     const ModelWeights &weights() const { return m_weights; }
     const VocabularyData &vocabulary() const { return m_vocabulary; }
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
     const std::vector<std::string> &warnings() const { return m_warnings; }
-    std::uint64_t weightsBytes() const { return m_weightsBytes; }
+    std::uint64_t weightsBytes() const { return m_weightsBytes; } ///< of the tensors that are used
+    /// Of these weights, as copies: what the container stores in another order or type.
+    std::uint64_t copiedBytes() const { return m_copiedBytes; }
     /// For whoever has a copy of these weights of its own. Reading them again is fine and brings them back.
-    void releasePages(std::span<const std::byte> weights) const { m_file->releasePages(weights); }
+    void releasePages(std::span<const std::byte> weights) const { m_container->releasePages(weights); }
     /// The type that holds most bytes: "Q4_1".
-    std::string mainType() const;
+    const std::string &mainType() const { return m_mainType; }
 
 private:
     friend class ModelLoader;
     Model() = default;
 
     std::filesystem::path m_path;
-    std::shared_ptr<const GgufFile> m_file;
+    std::shared_ptr<const ModelContainer> m_container;
+    std::shared_ptr<const void> m_copies;
     ModelConfig m_config;
     ModelWeights m_weights;
     VocabularyData m_vocabulary;
     std::string m_chatTemplate;
     std::vector<std::string> m_warnings;
     std::uint64_t m_weightsBytes = 0;
+    std::uint64_t m_copiedBytes = 0;
+    std::string m_mainType;
 };
 
 } // namespace tokenloupe

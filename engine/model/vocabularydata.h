@@ -12,6 +12,9 @@ namespace tokenloupe {
 
 enum class TokenKind : std::uint8_t { Normal, Unknown, Control, UserDefined, Unused, Byte };
 
+/// VocabularyData::model of a model without tokenizer: its tokens have ids, but no texts.
+inline constexpr const char *noTokenizerModel = "none";
+
 /// A vocabulary as the file states it (texts are the file's own: byte-level alphabet or U+2581 for a space).
 /// Lists may be shorter than `texts` in broken files; the reader has padded them and left a warning.
 struct VocabularyData

@@ -3,6 +3,7 @@
 
 #include "engine/base/utf8.h"
 #include "engine/tokenizer/bytebpetokenizer.h"
+#include "engine/tokenizer/idtokenizer.h"
 #include "engine/tokenizer/sentencepiecetokenizer.h"
 
 #include <algorithm>
@@ -117,6 +118,8 @@ Result<std::shared_ptr<const Tokenizer>> makeTokenizer(VocabularyData data)
     if (data.texts.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
         return makeError(ErrorCode::BadFile, operation,
                          "it has " + std::to_string(data.texts.size()) + " tokens; expected fewer than 2^31");
+    if (data.model == noTokenizerModel)
+        return std::make_shared<const IdTokenizer>(std::move(data));
     if (data.model == "gpt2")
         return ByteBpeTokenizer::create(std::move(data));
     if (data.model == "llama")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/estimate/shapefields.h"
+#include "engine/model/hf/jsonfields.h"
 
 #include "engine/base/utf8.h"
 
 #include <cmath>
+#include <limits>
 
 namespace tokenloupe {
 
@@ -35,13 +36,13 @@ std::string rangeText(std::uint64_t lowest, std::uint64_t highest)
 
 } // namespace
 
-ShapeFields::ShapeFields(const json &object, std::string shapeName, std::string path)
+JsonFields::JsonFields(const json &object, JsonSource source, std::string path)
     : m_object(object)
-    , m_shapeName(std::move(shapeName))
+    , m_source(std::move(source))
     , m_path(std::move(path))
 {}
 
-const json *ShapeFields::find(FieldNames names) const
+const json *JsonFields::find(FieldNames names) const
 {
     for (const std::string_view name : names) {
         const auto found = m_object.find(name);
@@ -51,32 +52,32 @@ const json *ShapeFields::find(FieldNames names) const
     return nullptr;
 }
 
-bool ShapeFields::isNull(std::string_view name) const
+bool JsonFields::isNull(std::string_view name) const
 {
     const auto found = m_object.find(name);
     return found != m_object.end() && found->is_null();
 }
 
-void ShapeFields::fail(ErrorCode code, std::string_view field, const std::string &message)
+void JsonFields::fail(ErrorCode code, std::string_view field, const std::string &message)
 {
     if (ok())
-        m_status = makeError(code, "read shape " + m_shapeName,
+        m_status = makeError(code, m_source.operation,
                              "field " + quotedForMessage(m_path + std::string(field)) + ": " + message);
 }
 
-void ShapeFields::take(const ShapeFields &part)
+void JsonFields::take(const JsonFields &part)
 {
     if (ok() && !part.ok())
         m_status = part.m_status;
 }
 
-void ShapeFields::expected(std::string_view field, const std::string &what, const json *found)
+void JsonFields::expected(std::string_view field, const std::string &what, const json *found)
 {
-    fail(ErrorCode::InvalidArgument, field, "expected " + what + ", found " + foundText(found));
+    fail(m_source.wrong, field, "expected " + what + ", found " + foundText(found));
 }
 
-std::uint64_t ShapeFields::numberOf(const json &value, std::string_view field, std::uint64_t lowest,
-                                    std::uint64_t highest)
+std::uint64_t JsonFields::numberOf(const json &value, std::string_view field, std::uint64_t lowest,
+                                   std::uint64_t highest)
 {
     std::optional<std::uint64_t> number;
     if (value.is_number_unsigned()) {
@@ -93,8 +94,8 @@ std::uint64_t ShapeFields::numberOf(const json &value, std::string_view field, s
     return lowest;
 }
 
-std::uint64_t ShapeFields::number(FieldNames names, std::uint64_t lowest, std::uint64_t highest,
-                                  std::optional<std::uint64_t> fallback)
+std::uint64_t JsonFields::number(FieldNames names, std::uint64_t lowest, std::uint64_t highest,
+                                 std::optional<std::uint64_t> fallback)
 {
     for (const std::string_view name : names) {
         if (const json *value = find({name}))
@@ -106,7 +107,53 @@ std::uint64_t ShapeFields::number(FieldNames names, std::uint64_t lowest, std::u
     return lowest;
 }
 
-bool ShapeFields::flag(FieldNames names, bool fallback)
+double JsonFields::realOf(const json &value, std::string_view field)
+{
+    if (value.is_number()) {
+        const double real = value.get<double>();
+        if (std::isfinite(real) && std::abs(real) <= static_cast<double>(std::numeric_limits<float>::max()))
+            return real;
+    }
+    expected(field, "a finite number", &value);
+    return 0.0;
+}
+
+double JsonFields::real(FieldNames names, double fallback)
+{
+    const json *value = find(names);
+    return value ? realOf(*value, *names.begin()) : fallback;
+}
+
+double JsonFields::positive(FieldNames names, double fallback)
+{
+    const json *value = find(names);
+    if (!value)
+        return fallback;
+    const double number = realOf(*value, *names.begin());
+    if (ok() && !(static_cast<float>(number) > 0.0F))
+        expected(*names.begin(), "a number above 0", value);
+    return number;
+}
+
+std::vector<float> JsonFields::positives(FieldNames names, std::uint64_t count)
+{
+    const json *value = find(names);
+    if (!value)
+        return {};
+    if (!value->is_array() || value->size() != count) {
+        expected(*names.begin(), "a list of " + std::to_string(count) + " numbers", value);
+        return {};
+    }
+    std::vector<float> all;
+    for (const json &number : *value) {
+        all.push_back(static_cast<float>(realOf(number, *names.begin())));
+        if (ok() && !(all.back() > 0.0F))
+            expected(*names.begin(), "numbers above 0", &number);
+    }
+    return all;
+}
+
+bool JsonFields::flag(FieldNames names, bool fallback)
 {
     const json *value = find(names);
     if (!value)
@@ -117,7 +164,7 @@ bool ShapeFields::flag(FieldNames names, bool fallback)
     return fallback;
 }
 
-std::string ShapeFields::text(FieldNames names, std::string fallback)
+std::string JsonFields::text(FieldNames names, std::string fallback)
 {
     const json *value = find(names);
     if (!value)
@@ -128,9 +175,8 @@ std::string ShapeFields::text(FieldNames names, std::string fallback)
     return fallback;
 }
 
-std::vector<std::uint64_t> ShapeFields::perLayer(FieldNames names, std::uint64_t lowest,
-                                                 std::uint64_t highest, std::uint64_t layers,
-                                                 std::uint64_t fallback)
+std::vector<std::uint64_t> JsonFields::perLayer(FieldNames names, std::uint64_t lowest, std::uint64_t highest,
+                                                std::uint64_t layers, std::uint64_t fallback)
 {
     const json *value = find(names);
     std::vector<std::uint64_t> all(layers, fallback);
@@ -149,7 +195,7 @@ std::vector<std::uint64_t> ShapeFields::perLayer(FieldNames names, std::uint64_t
     return all;
 }
 
-std::optional<std::vector<std::string>> ShapeFields::texts(FieldNames names)
+std::optional<std::vector<std::string>> JsonFields::texts(FieldNames names)
 {
     const json *value = find(names);
     if (!value)
@@ -169,7 +215,7 @@ std::optional<std::vector<std::string>> ShapeFields::texts(FieldNames names)
     return all;
 }
 
-std::optional<std::vector<std::uint64_t>> ShapeFields::numbers(FieldNames names, std::uint64_t highest)
+std::optional<std::vector<std::uint64_t>> JsonFields::numbers(FieldNames names, std::uint64_t highest)
 {
     const json *value = find(names);
     if (!value)
@@ -184,7 +230,7 @@ std::optional<std::vector<std::uint64_t>> ShapeFields::numbers(FieldNames names,
     return all;
 }
 
-const json *ShapeFields::object(std::string_view name)
+const json *JsonFields::object(std::string_view name)
 {
     const json *value = find({name});
     if (value && !value->is_object()) {
