@@ -24,6 +24,7 @@
 #include "widgets/views/tokens/tokenspanel.h"
 
 #include <QCloseEvent>
+#include <QDir>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QLabel>
@@ -214,7 +215,7 @@ void MainWindow::showMessage(const Message &message)
 
 void MainWindow::openModel(const QString &path)
 {
-    m_openingPath = QFileInfo(path).absoluteFilePath();
+    m_openingPath = QDir::cleanPath(QFileInfo(path).absoluteFilePath()); // folders may end in a slash
     m_inspector.host.openModel(m_openingPath, m_session);
 }
 

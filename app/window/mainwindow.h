@@ -66,6 +66,7 @@ private:
     void connectEngine();
 
     void chooseModel();
+    void chooseModelFolder();
     void fillRecentMenu();
     void refreshAttentionKinds();
     void showEngineSettings();

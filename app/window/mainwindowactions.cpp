@@ -39,6 +39,10 @@ void MainWindow::createFileMenu()
     m_modelMenu = new QMenu(tr("Model"), this);
     QAction *open = addNamedAction(menu, tr("&Open a model…"), QKeySequence::Open, QStringLiteral("open"));
     connect(open, &QAction::triggered, this, &MainWindow::chooseModel);
+    QAction *openFolder = addNamedAction(menu, tr("Open a Hugging Face &folder…"),
+                                         QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O));
+    openFolder->setToolTip(tr("A folder with config.json and safetensors files (Ctrl+Shift+O)"));
+    connect(openFolder, &QAction::triggered, this, &MainWindow::chooseModelFolder);
     m_recentMenu = menu->addMenu(tr("Open &recent"));
     connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
     QAction *close = addNamedAction(menu, tr("&Close the model"));
@@ -56,6 +60,7 @@ void MainWindow::createFileMenu()
     connect(quit, &QAction::triggered, this, &QWidget::close);
 
     m_modelMenu->addAction(open);
+    m_modelMenu->addAction(openFolder);
     m_modelMenu->addMenu(m_recentMenu);
     m_modelMenu->addAction(close);
 }
@@ -79,6 +84,14 @@ void MainWindow::chooseModel()
     const QString folder = m_openPath.isEmpty() ? QString() : QFileInfo(m_openPath).path();
     const QString path = QFileDialog::getOpenFileName(this, tr("Open a model"), folder,
                                                       tr("GGUF models (*.gguf);;All files (*)"));
+    if (!path.isEmpty())
+        openModel(path);
+}
+
+void MainWindow::chooseModelFolder()
+{
+    const QString folder = m_openPath.isEmpty() ? QString() : QFileInfo(m_openPath).path();
+    const QString path = QFileDialog::getExistingDirectory(this, tr("Open a Hugging Face folder"), folder);
     if (!path.isEmpty())
         openModel(path);
 }
@@ -301,9 +314,10 @@ void MainWindow::showEngineSettings()
 SessionSettings MainWindow::savedSession() const
 {
     SessionSettings session;
-    session.precision = m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
-                            ? Precision::Exact
-                            : Precision::Fast;
+    session.precision =
+        m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
+            ? Precision::Exact
+            : Precision::Fast;
     const auto number = [this](const char *name, std::uint32_t fallback) {
         return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(name)), fallback).toUInt();
     };

@@ -3,6 +3,7 @@
 
 #include "app/window/commandpalette.h"
 #include "tests/support/testmain.h"
+#include "tests/support/tinyfolder.h"
 #include "tests/theme/guiwarnings.h"
 #include "tests/window/windowfixture.h"
 #include "widgets/controls/messagebar.h"
@@ -328,6 +329,27 @@ private Q_SLOTS:
         QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, {});
         QApplication::sendEvent(fixture.window.get(), &drop);
         QTRY_VERIFY_WITH_TIMEOUT(fixture.inspector().host.status().model, WindowFixture::patience);
+    }
+
+    /// Where folders are chosen, and dropped, their names may end in a slash.
+    void aFolderIsDroppedOnTheWindow()
+    {
+        WindowFixture fixture;
+        QVERIFY(fixture.ready());
+        QVERIFY(fixture.action(QStringLiteral("Open a Hugging Face folder…")));
+        const QTemporaryDir directory;
+        const TinyArchitecture model = tinyArchitectureNamed("llama");
+        const auto folder =
+            writeTinyFolder(directory.path().toStdString() + "/some-model", model, tinyTensors(model));
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(QString::fromStdString(folder.string()) + QLatin1Char('/'))});
+        QDragEnterEvent enter({300, 300}, Qt::CopyAction, &data, Qt::LeftButton, {});
+        QApplication::sendEvent(fixture.window.get(), &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, {});
+        QApplication::sendEvent(fixture.window.get(), &drop);
+        QTRY_VERIFY_WITH_TIMEOUT(fixture.inspector().host.status().model, WindowFixture::patience);
+        QVERIFY(fixture.window->windowTitle().contains(QStringLiteral("some-model")));
     }
 
     void anEditedStageAsksWhatIf()

@@ -104,7 +104,7 @@ void KvCachePanel::refresh()
             setEmptyState(
                 tr("Send a message: the cache fills with the prompt, then grows with every token."));
         else
-            setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here."), tr("Open a model…"));
+            setEmptyState(tr("Open a model (Ctrl+O) or drop one here."), tr("Open a model…"));
         return;
     }
     setEmptyState({});
