@@ -344,7 +344,6 @@ void TestHfConfig::refuses_data()
     row("bloom", {{"apply_residual_connection_post_layernorm", true}}, true, "before the norm");
     row("mpt", {{"attn_config", {{"attn_type", "multiquery_attention"}}}}, true, "\"attn_config.attn_type\"");
     row("mpt", {{"attn_config", {{"prefix_lm", true}}}}, true, "\"attn_config.prefix_lm\"");
-    row("mpt", {{"logit_scale", 0.5}}, true, "\"logit_scale\"");
     row("gpt2", {{"scale_attn_by_inverse_layer_idx", true}}, true, "\"scale_attn_by_inverse_layer_idx\"");
     row("llama", {{"is_encoder_decoder", true}}, true, "\"is_encoder_decoder\"");
     row("llama", {{"quantization_config", {{"quant_method", "gptq"}}}}, true, "\"quantization_config\"");

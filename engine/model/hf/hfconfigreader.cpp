@@ -82,8 +82,6 @@ void HfConfigReader::refuseOthers()
         mustBe("apply_residual_connection_post_layernorm", false, "residuals are taken before the norm here");
     if (isFamily("falcon"))
         mustBe("alibi", false, "of falcon models only those with rotation are run");
-    if (isFamily("mpt") && m_fields.has({"logit_scale"}))
-        m_fields.fail(ErrorCode::Unsupported, "logit_scale", "scaled logits are not run");
 }
 
 void HfConfigReader::readSizes(std::uint64_t tensors)
