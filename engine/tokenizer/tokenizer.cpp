@@ -3,6 +3,7 @@
 
 #include "engine/base/utf8.h"
 #include "engine/tokenizer/bytebpetokenizer.h"
+#include "engine/tokenizer/pipelinetokenizer.h"
 #include "engine/tokenizer/sentencepiecetokenizer.h"
 
 #include <algorithm>
@@ -70,6 +71,7 @@ Tokenizer::Tokenizer(VocabularyData data)
         }
         return false;
     };
+    std::erase_if(m_data.endOfTurn, [count](TokenId id) { return id.value() >= count; });
     const bool endIsInner = hasControl("<|return|>") && hasControl("<|call|>");
     for (std::uint32_t i = 0; i < count; ++i) {
         const TokenId id(i);
@@ -78,7 +80,9 @@ Tokenizer::Tokenizer(VocabularyData data)
             m_data.kinds[i] == TokenKind::Control &&
             std::find(endOfTurnNames.begin(), endOfTurnNames.end(), text) != endOfTurnNames.end() &&
             !(endIsInner && text == "<|end|>");
-        if (named || m_data.eos == id || m_data.eot == id)
+        const bool listed =
+            std::find(m_data.endOfTurn.begin(), m_data.endOfTurn.end(), id) != m_data.endOfTurn.end();
+        if (named || listed || m_data.eos == id || m_data.eot == id)
             m_endOfTurn.push_back(id);
     }
 }
@@ -117,6 +121,8 @@ Result<std::shared_ptr<const Tokenizer>> makeTokenizer(VocabularyData data)
     if (data.texts.size() >= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
         return makeError(ErrorCode::BadFile, operation,
                          "it has " + std::to_string(data.texts.size()) + " tokens; expected fewer than 2^31");
+    if (data.pipeline)
+        return PipelineTokenizer::create(std::move(data));
     if (data.model == "gpt2")
         return ByteBpeTokenizer::create(std::move(data));
     if (data.model == "llama")
