@@ -16,24 +16,35 @@ namespace tokenloupe {
 class ExplanationRecorder final : public ChainRecorder
 {
 public:
-    ExplanationRecorder(StepExplanation &explanation, std::span<const TokenId> history);
+    /// `rawWeights` are those of the logits that the chain runs on.
+    ExplanationRecorder(StepExplanation &explanation, std::span<const TokenId> history,
+                        const SoftmaxWeights &rawWeights);
 
     void begin(std::span<const float> logits) override;
-    void afterStage(const StageSettings &stage, const Candidates &candidates, double microseconds) override;
-    void beforeDraw(const Candidates &candidates, std::span<const double> probabilities) override;
+    void afterStage(const StageSettings &stage, const CandidateSet &set, double microseconds) override;
+    void beforeDraw(const CandidateSet &survivors, const SoftmaxWeights &weights) override;
     void drawn(const DrawResult &result) override;
 
 private:
-    static constexpr std::int32_t notFollowed = -1;
+    struct Followed
+    {
+        TokenId id;
+        std::uint32_t index = 0; ///< into the explanation's candidates
+    };
 
     /// The tokens of the window before the penalties are looked at; completed afterwards.
     std::vector<ExplainedPenalty> penalisedTokens(const PenaltiesParams &params) const;
-    void followCandidates(const Candidates &candidates, std::int32_t stageIndex);
+    void followCandidates(const CandidateSet &set, std::int32_t stageIndex);
+    /// Calls visit(followed candidate, present logit) for those that are alive.
+    template <class Visit>
+    void forEachFollowed(const CandidateSet &set, Visit visit);
 
     StepExplanation &m_explanation;
     std::span<const TokenId> m_history;
     std::optional<StageMeter> m_meter;
-    std::vector<std::int32_t> m_slots; ///< by id: index into the explanation's candidates
+    std::vector<Followed> m_followed; ///< by rising id
+    std::size_t m_vocabulary = 0;
+    SoftmaxWeights m_rawWeights;
 };
 
 } // namespace tokenloupe

@@ -98,7 +98,9 @@ Result<StepExplanation> explainStep(const ExplainRequest &request)
     if (request.rankWholeVocabulary)
         rankVocabulary(logits, *statistics, explanation);
 
-    ExplanationRecorder recorder(explanation, request.history);
+    const SoftmaxWeights weights{statistics->maximum,
+                                 std::exp(statistics->logSumExp - static_cast<double>(statistics->maximum))};
+    ExplanationRecorder recorder(explanation, request.history, weights);
     const Result<DrawResult> draw = chain.run(logits, context, &recorder);
     if (!draw)
         return tl::unexpected<Error>(draw.error());
