@@ -45,8 +45,11 @@ Status CandidateSet::check() const
 
 SoftmaxWeights CandidateSet::weights() const
 {
-    return m_row.empty() ? softmaxSums(std::span<const Candidate>(m_list.items))
-                         : softmaxWeights(m_row, m_maximum);
+    if (m_row.empty())
+        return softmaxSums(std::span<const Candidate>(m_list.items));
+    if (m_sumExp > 0.0)
+        return {m_maximum, m_sumExp};
+    return softmaxWeights(m_row, m_maximum);
 }
 
 SoftmaxSums CandidateSet::sums() const
@@ -154,7 +157,7 @@ std::optional<CandidateSet::PrefixEnd> CandidateSet::prefixOf(const SoftmaxWeigh
                 return std::nullopt;
             running += weights.weightOf(candidate->logit);
             if (goal.isMet(running))
-                return PrefixEnd{*candidate, count};
+                return PrefixEnd{*candidate, count, running};
         }
         if (most == size())
             return std::nullopt;
@@ -162,7 +165,7 @@ std::optional<CandidateSet::PrefixEnd> CandidateSet::prefixOf(const SoftmaxWeigh
     const std::optional<MassPoint> point = findMass(m_row, weights, goal);
     if (!point)
         return std::nullopt;
-    return PrefixEnd{{idAt(point->index), point->logit}, std::min(point->count, size())};
+    return PrefixEnd{{idAt(point->index), point->logit}, std::min(point->count, size()), point->sum};
 }
 
 void CandidateSet::keep(std::vector<Candidate> items)
@@ -184,6 +187,7 @@ void CandidateSet::setRow(LogitPart part)
     m_ids = std::move(part.indices);
     m_own = std::move(part.logits);
     m_row = m_own.span();
+    m_sumExp = 0.0;
 }
 
 void CandidateSet::keepAtLeast(double threshold)
@@ -205,7 +209,10 @@ void CandidateSet::keepPrefix(const PrefixEnd &end)
         return;
     }
     keepAtLeast(static_cast<double>(end.last.logit));
-    // Equal ones behind the last are still there, among them the last entries of the row that have its logit.
+    m_sumExp = end.sum;
+    if (m_own.size() == end.count)
+        return;
+    // Equal ones with a higher id are still there.
     std::size_t kept = 0;
     for (std::size_t i = 0; i < m_own.size(); ++i) {
         if (m_own[i] == end.last.logit && idAt(i) > end.last.id)
@@ -272,6 +279,7 @@ void CandidateSet::apply(std::span<const LogitEdit> edits)
 void CandidateSet::applyToRow(std::span<const LogitEdit> edits)
 {
     ownRow();
+    m_sumExp = 0.0;
     const std::size_t before = m_banned.size();
     float largest = minusInfinity;
     bool mayBeLower = false;
@@ -313,6 +321,7 @@ void CandidateSet::divideBy(float divisor)
         divideAll(m_row, divisor, m_own.span());
         m_row = m_own.span();
         m_maximum /= divisor;
+        m_sumExp = 0.0;
         return;
     }
     for (Candidate &item : m_list.items)
@@ -331,6 +340,7 @@ void CandidateSet::subtract(double value)
         ownRow();
         std::transform(m_own.data(), m_own.data() + m_own.size(), m_own.data(), shifted);
         m_maximum = shifted(m_maximum);
+        m_sumExp = 0.0;
         return;
     }
     for (Candidate &item : m_list.items)

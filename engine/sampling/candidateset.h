@@ -58,6 +58,7 @@ public:
     {
         Candidate last;
         std::size_t count = 0; ///< candidates up to it
+        double sum = 0.0;      ///< of their weights
     };
     /// Nothing when all of them are not enough.
     std::optional<PrefixEnd> prefixOf(const SoftmaxWeights &weights, MassGoal goal) const;
@@ -96,6 +97,7 @@ private:
     Scratch<std::uint32_t> m_ids;  ///< of the row's entries; empty while every token is in it
     Scratch<float> m_own;          ///< what m_row refers to when it is not the borrowed one
     float m_maximum = 0.0F;        ///< of the row
+    double m_sumExp = 0.0;         ///< of the row's weights; 0: not known
     std::vector<TokenId> m_banned; ///< removed, rising ids, -inf in the row; empty once the set is a list
     Candidates m_list;
 };

@@ -128,6 +128,26 @@ LogitFlaw findFlaw(std::span<const float> logits)
     return scanLogits(logits).flaw;
 }
 
+void sortDescending(std::span<float> logits)
+{
+    constexpr int digitBits = 11;
+    constexpr std::uint32_t digits = 1U << digitBits;
+    Scratch<float> other(logits.size());
+    std::span<float> from = logits;
+    std::span<float> to = other.span();
+    for (int shift = 0; shift < 32; shift += digitBits) {
+        std::array<std::uint32_t, digits> places{};
+        for (const float logit : from)
+            ++places[(radixKey(logit) >> shift) % digits];
+        std::exclusive_scan(places.begin(), places.end(), places.begin(), 0U);
+        for (const float logit : from)
+            to[places[(radixKey(logit) >> shift) % digits]++] = logit;
+        std::swap(from, to);
+    }
+    // An odd number of passes: the result is in the other array.
+    std::copy(from.begin(), from.end(), logits.begin());
+}
+
 LogitPart selectBetween(std::span<const float> logits, float low, float high)
 {
     LogitPart part{Scratch<std::uint32_t>(logits.size() + gatherSlack),

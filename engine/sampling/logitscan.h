@@ -36,6 +36,9 @@ std::vector<Candidate> selectTop(std::span<const float> logits, std::size_t coun
 /// The same over a list.
 std::vector<Candidate> selectTop(std::vector<Candidate> items, std::size_t count);
 
+/// Largest first. No NaN.
+void sortDescending(std::span<float> logits);
+
 /// A part of a row: which ones, by rising index, and their logits.
 struct LogitPart
 {

@@ -181,7 +181,8 @@ private:
             else
                 low = middle + 1;
         }
-        return MassPoint{m_stretch.indexOf(low), m_stretch.values[low], m_count + low + 1};
+        return MassPoint{m_stretch.indexOf(low), m_stretch.values[low], m_count + low + 1,
+                         m_running + static_cast<double>(low + 1) * weight};
     }
 
     std::optional<MassPoint> walk() const
@@ -194,12 +195,12 @@ private:
         for (std::size_t i = 0; i < items.size(); ++i) {
             running += m_weights.weightOf(items[i].logit);
             if (m_goal.isMet(running))
-                return MassPoint{items[i].id.value(), items[i].logit, m_count + i + 1};
+                return MassPoint{items[i].id.value(), items[i].logit, m_count + i + 1, running};
         }
         if (items.empty() || running <= m_running || !m_goal.isMet(m_running + m_mass))
             return std::nullopt;
         // The sum of the stretch met it, by a rounding error.
-        return MassPoint{items.back().id.value(), items.back().logit, m_count + items.size()};
+        return MassPoint{items.back().id.value(), items.back().logit, m_count + items.size(), running};
     }
 
     const SoftmaxWeights &m_weights;

@@ -27,6 +27,7 @@ struct MassPoint
     std::uint32_t index = 0; ///< in the row
     float logit = 0.0F;
     std::size_t count = 0; ///< entries up to it, itself included
+    double sum = 0.0;      ///< of their weights
 };
 
 /// Walks a row of logits in descending order (equal ones by rising index), summing e^(l - maximum), up to

@@ -17,16 +17,16 @@ constexpr std::int32_t survived = -1; // of ExplainedCandidate::removedBy
 
 } // namespace
 
-ExplanationRecorder::ExplanationRecorder(StepExplanation &explanation, std::span<const TokenId> history,
-                                         const SoftmaxWeights &rawWeights)
+ExplanationRecorder::ExplanationRecorder(StepExplanation &explanation, std::span<const TokenId> history)
     : m_explanation(explanation)
     , m_history(history)
-    , m_rawWeights(rawWeights)
 {}
 
 void ExplanationRecorder::begin(std::span<const float> logits)
 {
-    m_meter.emplace(logits, m_rawWeights);
+    const float maximum = scanLogits(logits).maximum;
+    m_meter.emplace(
+        logits, SoftmaxWeights{maximum, std::exp(m_explanation.rawLogSumExp - static_cast<double>(maximum))});
     m_vocabulary = logits.size();
     m_followed.clear();
     for (const ExplainedCandidate &candidate : m_explanation.candidates)

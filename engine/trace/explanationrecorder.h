@@ -12,13 +12,11 @@
 namespace tokenloupe {
 
 /// Fills the parts of a StepExplanation that come from watching the chain. The candidates to follow must be
-/// in the explanation beforehand (id, rank and raw values); it outlives the recorder.
+/// in the explanation beforehand (id, rank and raw values), and rawLogSumExp; it outlives the recorder.
 class ExplanationRecorder final : public ChainRecorder
 {
 public:
-    /// `rawWeights` are those of the logits that the chain runs on.
-    ExplanationRecorder(StepExplanation &explanation, std::span<const TokenId> history,
-                        const SoftmaxWeights &rawWeights);
+    ExplanationRecorder(StepExplanation &explanation, std::span<const TokenId> history);
 
     void begin(std::span<const float> logits) override;
     void afterStage(const StageSettings &stage, const CandidateSet &set, double microseconds) override;
@@ -44,7 +42,6 @@ private:
     std::optional<StageMeter> m_meter;
     std::vector<Followed> m_followed; ///< by rising id
     std::size_t m_vocabulary = 0;
-    SoftmaxWeights m_rawWeights;
 };
 
 } // namespace tokenloupe
