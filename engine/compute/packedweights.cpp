@@ -68,6 +68,12 @@ PackingPlan packingPlan(const Model &model)
     return plan;
 }
 
+void releaseFileForm(const Model &model)
+{
+    for (const Weight *weight : packingPlan(model).matrices)
+        model.releasePages(weight->data);
+}
+
 Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,
                                                                WorkerPool &pool, Progress *progress,
                                                                const std::stop_token &stop)

@@ -54,5 +54,8 @@ struct PackingPlan
     std::uint64_t packedBytes = 0;
 };
 PackingPlan packingPlan(const Model &model);
+/// Gives the pages of the file's form of those matrices back to the system: after something else than the
+/// packed form was computed with. They are read again when they are touched.
+void releaseFileForm(const Model &model);
 
 } // namespace tokenloupe
