@@ -226,10 +226,10 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedMod
     return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-Status Session::reconfigure(const SessionSettings &settings)
+Status Session::reconfigure(const SessionSettings &settings, Progress *progress, std::stop_token stop)
 {
     assert(m_state->isOwnThread());
-    return m_state->build(settings, nullptr, {});
+    return m_state->build(settings, progress, stop);
 }
 
 Result<RunRecord> Session::prefill(std::span<const TokenId> prompt, std::uint64_t seed, Progress *progress,

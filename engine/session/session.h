@@ -84,7 +84,8 @@ public:
 
     /// Other settings for the same model. All runs end and the cache is empty; logits of past steps stay,
     /// unless their budget changes. On an error everything is as before.
-    Status reconfigure(const SessionSettings &settings);
+    Status reconfigure(const SessionSettings &settings, Progress *progress = nullptr,
+                       std::stop_token stop = {});
 
     /// Starts a run: the runs that were there end (their tokens stay findable in the cache), the longest
     /// known prefix of the prompt is taken over, the rest computed up to the logits of the first step. An
