@@ -2,6 +2,7 @@
 #include "engine/compute/packedweights.h"
 
 #include "engine/compute/stretchqueue.h"
+#include "engine/model/quantizedweights.h"
 
 #include <algorithm>
 #include <map>
@@ -63,6 +64,17 @@ PackingPlan packingPlan(const Model &model)
     }
     add(model.weights().outputHead);
     return plan;
+}
+
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan)
+{
+    const QuantizedWeights *quantized = model.quantized();
+    if (!quantized)
+        return 0;
+    std::uint64_t bytes = quantized->plan().bytes;
+    for (const Weight *weight : plan.matrices)
+        bytes -= quantized->contains(weight->data) ? weight->data.size() : 0;
+    return bytes;
 }
 
 Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,

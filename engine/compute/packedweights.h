@@ -49,5 +49,7 @@ struct PackingPlan
     std::uint64_t packedBytes = 0;
 };
 PackingPlan packingPlan(const Model &model);
+/// What was quantised at load and is not packed: it stays in memory as it is.
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan);
 
 } // namespace tokenloupe
