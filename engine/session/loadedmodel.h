@@ -30,7 +30,8 @@ struct LoadedModel
 };
 
 Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path &path,
-                                                     Progress *progress = nullptr, std::stop_token stop = {});
+                                                     Progress *progress = nullptr, std::stop_token stop = {},
+                                                     const ModelLoadOptions &options = {});
 
 /// Messages through the model's own template; a model without one gets the contents joined by blank lines.
 /// BOS is added when the model wants it and the template did not already write it. Control tokens are read as

@@ -89,6 +89,9 @@ struct CpuKernels
     /// `columns` is a multiple of 16 and queries are 0 behind their own.
     void (*scoreTile)(const float *keys, std::int64_t stride, std::int64_t columns, const float *queries,
                       std::int64_t queryStride, std::int64_t lanes, float *scores, std::int64_t scoreStride);
+    /// As quantizeRow, for weights that are kept: the scales of Q4_0 and Q5_0 are searched for the least
+    /// squared error, and there are Q4_K, Q5_K and Q6_K. NaN counts as 0. The same bytes on every set.
+    void (*quantizeWeights)(TensorType type, const float *x, std::int64_t n, std::byte *out);
 };
 
 /// The kernels for `level`, or nullptr where this machine cannot run them.
