@@ -301,7 +301,7 @@ Status Session::rewind(StepIndex step)
     const bool isPresent = step.value() + 1 == run.steps() && !run.logitsReady;
     run.rewindTo(step.value());
     if (stored) {
-        run.take(*stored);
+        run.take(stored);
     } else if (!isPresent) {
         run.forgetLast();
         const auto computed = run.feed(nullptr, {});
@@ -330,9 +330,9 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     run->seed = seed;
     const LogitStore::Row stored = s.engine.logits->get({parent.id(), step});
     if (isNext || (step.value() + 1 == parent.steps() && !parent.logitsReady)) {
-        run->take(parent.currentLogits);
+        run->take(parent.currentLogits());
     } else if (stored) {
-        run->take(*stored);
+        run->take(stored);
     } else {
         run->forgetLast();
         const auto computed = run->feed(nullptr, {});
@@ -500,8 +500,7 @@ std::uint32_t Session::steps() const
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->active ? std::span<const float>(m_state->active->currentLogits)
-                           : std::span<const float>();
+    return m_state->active ? m_state->active->currentLogits() : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {
