@@ -245,10 +245,18 @@ void MainWindow::createDeviceMenu()
 {
     m_deviceMenu = new QMenu(tr("Device"), this);
     m_session = savedSession();
+    m_loadOptions.quantization =
+        loadQuantizationOf(m_settings.value(QStringLiteral("engine/quantize")).toString().toStdString())
+            .value_or(LoadQuantization::AsStored);
     m_engineSettings = new EngineSettingsDialog(m_context, this);
     connect(m_engineSettings, &EngineSettingsDialog::applied, this, [this] {
-        m_session = m_inspector.host.status().session;
+        const EngineStatus &status = m_inspector.host.status();
+        m_session = status.session;
         saveSession(m_session);
+        m_loadOptions.quantization = status.model->options.quantization;
+        const std::string_view quantize = loadQuantizationName(m_loadOptions.quantization);
+        m_settings.setValue(QStringLiteral("engine/quantize"),
+                            QString::fromUtf8(quantize.data(), qsizetype(quantize.size())));
     });
     auto *settings = new QAction(tr("Context and cache…"), this);
     settings->setIcon(Theme::instance().icon(QStringLiteral("settings")));
@@ -301,9 +309,10 @@ void MainWindow::showEngineSettings()
 SessionSettings MainWindow::savedSession() const
 {
     SessionSettings session;
-    session.precision = m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
-                            ? Precision::Exact
-                            : Precision::Fast;
+    session.precision =
+        m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
+            ? Precision::Exact
+            : Precision::Fast;
     const auto number = [this](const char *name, std::uint32_t fallback) {
         return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(name)), fallback).toUInt();
     };
