@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/quantizationplan.h"
 
+#include "engine/model/quantizedweights.h"
 #include "engine/model/weightmixtures.h"
 
 #include <algorithm>
@@ -94,6 +95,28 @@ QuantizationPlan planQuantization(const ModelConfig &config, const ModelWeights 
                                 std::string(loadQuantizationTitle(quantization)) +
                                 ": no matrix is stored in a larger type that fits");
     return plan;
+}
+
+QuantizationPlan planQuantization(const Model &model, LoadQuantization quantization)
+{
+    const QuantizedWeights *quantized = model.quantized();
+    if (!quantized)
+        return planQuantization(model.config(), model.weights(), quantization);
+    ModelWeights stored = model.weights();
+    forEachMatrix(stored, [&](Weight &weight, std::string_view, std::uint32_t) {
+        if (const Weight *form = quantized->storedOf(weight))
+            weight = *form;
+    });
+    return planQuantization(model.config(), stored, quantization);
+}
+
+std::uint64_t weightsBytesAs(const Model &model, LoadQuantization quantization)
+{
+    std::uint64_t stored = model.weightsBytes();
+    if (const QuantizedWeights *quantized = model.quantized())
+        stored += quantized->plan().storedBytes - quantized->plan().bytes;
+    const QuantizationPlan plan = planQuantization(model, quantization);
+    return stored - plan.storedBytes + plan.bytes;
 }
 
 } // namespace tokenloupe

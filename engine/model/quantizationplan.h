@@ -32,6 +32,11 @@ struct QuantizationPlan
 QuantizationPlan planQuantization(const ModelConfig &config, const ModelWeights &weights,
                                   LoadQuantization quantization);
 
+/// The same for a model that is loaded already, in whatever form: what loading it again would give.
+QuantizationPlan planQuantization(const Model &model, LoadQuantization quantization);
+/// Model::weightsBytes() of it then.
+std::uint64_t weightsBytesAs(const Model &model, LoadQuantization quantization);
+
 /// take(weight, role, layer) for each matrix that a quantiser may touch; `role` as tensors of GGUF files are
 /// called. A tied head comes once, as the embedding.
 template <class Weights, class Take>

@@ -116,6 +116,14 @@ const Weight *QuantizedWeights::find(const Weight &stored) const
                : nullptr;
 }
 
+const Weight *QuantizedWeights::storedOf(const Weight &quantized) const
+{
+    const auto found = std::lower_bound(
+        m_matrices.begin(), m_matrices.end(), quantized.data.data(),
+        [](const Matrix &matrix, const std::byte *data) { return isBefore(matrix.out, data); });
+    return found != m_matrices.end() && found->out == quantized.data.data() ? &found->stored : nullptr;
+}
+
 std::vector<std::span<const std::byte>>
 QuantizedWeights::partsOutside(std::span<const std::byte> stored) const
 {

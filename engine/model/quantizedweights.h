@@ -39,6 +39,8 @@ public:
     std::span<const std::byte> memory() const { return {m_region.data(), m_region.bytes()}; }
     /// The quantised form of a stored matrix; null when it has none.
     const Weight *find(const Weight &stored) const;
+    /// The other way round.
+    const Weight *storedOf(const Weight &quantized) const;
     /// The parts of a stored tensor that have no quantised form.
     std::vector<std::span<const std::byte>> partsOutside(std::span<const std::byte> stored) const;
 

@@ -93,6 +93,7 @@ Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path
     loaded->model = std::move(*model);
     loaded->tokenizer = std::move(*tokenizer);
     loaded->warnings = loaded->model->warnings();
+    loaded->options = options;
     if (!loaded->tokenizer->recognised())
         loaded->warnings.push_back(
             "the pre-tokenizer \"" + loaded->model->vocabulary().pre +

@@ -24,6 +24,7 @@ struct LoadedModel
     std::shared_ptr<const ChatTemplate>
         chat; ///< null: the file has none, or it does not parse (see warnings)
     std::vector<std::string> warnings;
+    ModelLoadOptions options; ///< that it was loaded with
     double loadMs = 0.0;
 
     const ModelConfig &config() const { return model->config(); }
