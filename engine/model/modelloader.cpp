@@ -80,9 +80,9 @@ Status ModelLoader::readDescription()
     auto vocabulary = readVocabulary(m_file, &m_model->m_warnings);
     if (!vocabulary)
         return tl::unexpected(vocabulary.error());
-    m_model->m_vocabulary = std::move(*vocabulary);
+    m_model->m_vocabulary = std::make_shared<const VocabularyData>(std::move(*vocabulary));
     // The embedding must have a row for each token.
-    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary.texts.size());
+    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary->texts.size());
     readChatTemplate();
     return {};
 }

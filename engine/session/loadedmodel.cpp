@@ -83,7 +83,7 @@ Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path
     auto model = Model::load(path, progress, stop);
     if (!model)
         return tl::unexpected(model.error());
-    auto tokenizer = makeTokenizer((*model)->vocabulary());
+    auto tokenizer = makeTokenizer((*model)->sharedVocabulary());
     if (!tokenizer)
         return tl::unexpected(tokenizer.error());
     if (stop.stop_requested())
