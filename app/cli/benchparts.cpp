@@ -218,6 +218,7 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
             explain.settings = step->settings;
             explain.step = step->ref.step.value();
             explain.chosen = step->token;
+            explain.record = &*step;
             explain.rankWholeVocabulary = false; // as views ask while a run goes on
             if (const auto explained = explainStep(explain); !explained)
                 return set.terminal.fail(explained.error());

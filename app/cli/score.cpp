@@ -90,10 +90,9 @@ Json scoreJson(const Scores &scores, const ScoreOptions &options)
     }
     if (options.against) {
         out["kl"] = listOf(scores.kl);
-        out["mean_kl"] = number(scores.meanKl());
-        out["max_kl"] =
-            number(scores.kl.empty() ? 0.0 : *std::max_element(scores.kl.begin(), scores.kl.end()));
-        out["argmax_equal"] = number(scores.argmaxEqualShare());
+        out["mean_kl"] = number(scores.against.meanKl());
+        out["max_kl"] = number(scores.against.largestKl());
+        out["argmax_equal"] = number(scores.against.argmaxEqualShare());
     }
     return out;
 }
@@ -120,8 +119,8 @@ std::string scoreText(const Scores &scores, const ScoreOptions &options, const T
         text += "mean nll " + fixed(scores.meanNll(), 6) + ", perplexity " +
                 fixed(std::exp(scores.meanNll()), 4) + "\n";
     if (options.against)
-        text += "mean KL " + fixed(scores.meanKl(), 8) + ", equal argmax " +
-                fixed(100.0 * scores.argmaxEqualShare(), 2) + " %\n";
+        text += "mean KL " + fixed(scores.against.meanKl(), 8) + ", equal argmax " +
+                fixed(100.0 * scores.against.argmaxEqualShare(), 2) + " %\n";
     return text;
 }
 

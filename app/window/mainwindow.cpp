@@ -9,6 +9,7 @@
 #include "engine/estimate/estimate.h"
 #include "widgets/controls/messagebar.h"
 #include "widgets/models/modeltitle.h"
+#include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/views/chain/chainpanel.h"
 #include "widgets/views/chat/chatpanel.h"
@@ -19,6 +20,7 @@
 #include "widgets/views/kvcache/kvcachepanel.h"
 #include "widgets/views/memory/memorypanel.h"
 #include "widgets/views/penalties/penaltiespanel.h"
+#include "widgets/views/precision/precisionpanel.h"
 #include "widgets/views/prompt/promptpanel.h"
 #include "widgets/views/timeline/timelinepanel.h"
 #include "widgets/views/tokens/tokenspanel.h"
@@ -82,6 +84,8 @@ void MainWindow::createPanels()
     addPanel("distribution", new DistributionPanel(m_context));
     addPanel("vocabulary", new VocabularyPanel(m_context));
     addPanel("tokens", new TokensPanel(m_context));
+    m_precision = new PrecisionPanel(m_context);
+    addPanel("precision", m_precision);
     m_cache = new KvCachePanel(m_context);
     addPanel("kvcache", m_cache);
     addPanel("estimator", new EstimatorPanel(m_context));
@@ -188,6 +192,11 @@ void MainWindow::connectEngine()
     connect(&host, &EngineHost::failed, this, [this](const QString &message) {
         showMessage({MessageKind::Error, tr("The reply could not go on."), message, {}, {}, {}});
     });
+    connect(&host, &EngineHost::comparisonEnded, this, [this](const QString &message) {
+        if (!message.isEmpty())
+            showMessage(
+                {MessageKind::Error, tr("The precisions could not be compared."), message, {}, {}, {}});
+    });
     connect(&m_inspector.conversation, &Conversation::failed, this, [this](const QString &message) {
         showMessage({MessageKind::Error, tr("The message could not be answered."), message, {}, {}, {}});
     });
@@ -284,14 +293,22 @@ void MainWindow::refreshStatusBar()
     case EngineState::Measuring:
         engine = tr("engine measuring");
         break;
+    case EngineState::Comparing:
+        engine = tr("engine comparing precisions");
+        break;
     }
-    const bool busy = status.state == EngineState::Running || status.state == EngineState::Prefilling ||
-                      status.state == EngineState::Loading;
+    const bool busy = status.state != EngineState::NoModel && status.state != EngineState::Idle &&
+                      status.state != EngineState::Paused;
     engine = QString((busy ? QStringLiteral("● ") : QStringLiteral("○ ")) + engine);
-    if (status.model)
-        engine +=
-            tr(" · %1 precision").arg(QString::fromUtf8(precisionName(status.session.precision).data()));
+    QString kernels;
+    if (status.model) {
+        const Precision precision = status.session.precision;
+        engine += tr(" · %1 precision").arg(precisionTitle(precision));
+        kernels = QString(precisionSummary(precision) + QLatin1Char('\n') +
+                          weightKernelsText(*status.model->model, precision));
+    }
     m_engineLabel->setText(engine);
+    m_engineLabel->setToolTip(kernels);
 
     std::size_t steps = 0;
     for (const auto &[id, run] : m_inspector.runs.runs())

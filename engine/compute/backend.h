@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/precision.h"
 #include "engine/base/progress.h"
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
@@ -17,12 +18,6 @@
 #include <string_view>
 
 namespace tokenloupe {
-
-/// Exact: float32 activations, no rounding beyond the file's own weights. Fast: activations of 15 bits where
-/// there is a kernel for the weight's type, else as exact.
-enum class Precision : std::uint8_t { Exact, Fast };
-std::string_view precisionName(Precision precision); ///< "exact", "fast"
-std::optional<Precision> precisionOf(std::string_view name);
 
 /// A float32 matrix of activations in the backend's memory: rows × columns, row r at data + r · columns.
 struct Activations

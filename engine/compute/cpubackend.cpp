@@ -35,20 +35,6 @@ private:
 
 } // namespace
 
-std::string_view precisionName(Precision precision)
-{
-    return precision == Precision::Fast ? "fast" : "exact";
-}
-
-std::optional<Precision> precisionOf(std::string_view name)
-{
-    for (const Precision precision : {Precision::Exact, Precision::Fast}) {
-        if (precisionName(precision) == name)
-            return precision;
-    }
-    return std::nullopt;
-}
-
 Result<std::shared_ptr<Backend>> makeCpuBackend(int threads)
 {
     Result<std::unique_ptr<WorkerPool>> pool = WorkerPool::create(threads == 0 ? usableCores() : threads);

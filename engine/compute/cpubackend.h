@@ -105,6 +105,7 @@ private:
     const std::byte *m_lastCall = nullptr;
     std::vector<std::byte> m_quantized;    // (tokens of a call × ActivationRow)
     std::vector<float> m_attentionScratch; // threads × AttentionScratch::total
+    std::vector<float> m_attentionShared;
 };
 
 /// The view of a weight that the kernels take.

@@ -4,11 +4,11 @@
 #include "engine/cache/hostmemory.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <ctime>
 #include <mutex>
 #include <sys/mman.h>
+#include <system_error>
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25 // of Linux 6.1; older headers do not name it, older systems refuse it
@@ -19,11 +19,6 @@ namespace tokenloupe {
 namespace {
 
 constexpr std::uint64_t unit = PackedMemory::unitBytes;
-
-/// Clearing 2 MiB takes a quarter of a millisecond. Where the host has to find them first it is four or more.
-constexpr double slowMs = 1.5;
-constexpr std::uint32_t patience = 2; // units that may come slowly before small pages are taken
-constexpr std::chrono::milliseconds beforeJoining{300}; // the first token does not wait for it
 
 /// Of this thread, so that others who run meanwhile do not count.
 double threadMs()
@@ -40,7 +35,7 @@ void advise(std::byte *data, std::uint64_t bytes, int advice)
 
 } // namespace
 
-Result<std::unique_ptr<PackedMemory>> PackedMemory::reserve(std::uint64_t bytes)
+Result<std::unique_ptr<PackedMemory>> PackedMemory::reserve(std::uint64_t bytes, const PagePatience &patience)
 {
     if (exceedsHostMemory(bytes))
         return outOfHostMemory("packed weights", bytes);
@@ -58,7 +53,7 @@ Result<std::unique_ptr<PackedMemory>> PackedMemory::reserve(std::uint64_t bytes)
 #ifdef MADV_HUGEPAGE
     advise(begin + before, units * unit, MADV_HUGEPAGE);
 #endif
-    return std::unique_ptr<PackedMemory>(new PackedMemory(begin + before, units));
+    return std::unique_ptr<PackedMemory>(new PackedMemory(begin + before, units, patience));
 }
 
 PackedMemory::~PackedMemory()
@@ -69,11 +64,11 @@ PackedMemory::~PackedMemory()
 
 void PackedMemory::take(std::uint64_t index)
 {
-    if (m_slow >= patience)
+    if (m_slow >= m_patience.slowUnits)
         return;
     const double start = threadMs();
     *unitData(index) = std::byte(0); // the whole unit comes with its first byte
-    if (threadMs() - start < slowMs || ++m_slow != patience)
+    if (threadMs() - start < m_patience.slowMs || ++m_slow != m_patience.slowUnits)
         return;
     const std::uint64_t firstSmall = index + 1;
     m_firstSmall = firstSmall;
@@ -89,7 +84,11 @@ void PackedMemory::joinSmallPages()
         return;
 #ifdef MADV_HUGEPAGE
     advise(unitData(m_firstSmall), (m_units - m_firstSmall) * unit, MADV_HUGEPAGE);
-    m_joiner = std::jthread([this](const std::stop_token &stop) { join(stop); });
+    try {
+        m_joiner = std::jthread([this](const std::stop_token &stop) { join(stop); });
+    } catch (const std::system_error &) {
+        // No thread to be had: the system itself joins them, if slowly.
+    }
 #endif
 }
 
@@ -98,7 +97,7 @@ void PackedMemory::join(const std::stop_token &stop) const
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any wait;
-    wait.wait_for(lock, stop, beforeJoining, [] { return false; });
+    wait.wait_for(lock, stop, m_patience.beforeJoining, [] { return false; });
     for (std::uint64_t index = m_firstSmall; index < m_units && !stop.stop_requested(); ++index)
         advise(unitData(index), unit, MADV_COLLAPSE);
 }

@@ -150,18 +150,14 @@ private:
     std::uint64_t m_taken = 0;   // units
 };
 
-} // namespace
-
-PackingPlan packingPlan(const Model &model)
+/// visit(matrix) for each that products run over, once.
+template <class Visit>
+void forEachMatrix(const Model &model, const Visit &visit)
 {
-    PackingPlan plan;
     std::unordered_set<const std::byte *> seen;
     const auto add = [&](const Weight &weight) {
-        if (!weight.isPresent() || !isPackable(weight.type) || !seen.insert(weight.data.data()).second)
-            return;
-        plan.matrices.push_back(&weight);
-        plan.fileBytes += weight.data.size();
-        plan.packedBytes += static_cast<std::uint64_t>(packedBytes(weight.type, weight.rows, weight.columns));
+        if (weight.isPresent() && seen.insert(weight.data.data()).second)
+            visit(weight);
     };
     for (const LayerWeights &layer : model.weights().layers) {
         for (const Weight *weight : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.router,
@@ -173,7 +169,42 @@ PackingPlan packingPlan(const Model &model)
         }
     }
     add(model.weights().outputHead);
+}
+
+} // namespace
+
+PackingPlan packingPlan(const Model &model)
+{
+    PackingPlan plan;
+    forEachMatrix(model, [&plan](const Weight &weight) {
+        if (!isPackable(weight.type))
+            return;
+        plan.matrices.push_back(&weight);
+        plan.fileBytes += weight.data.size();
+        plan.packedBytes += static_cast<std::uint64_t>(packedBytes(weight.type, weight.rows, weight.columns));
+    });
     return plan;
+}
+
+std::vector<WeightTypeUse> weightTypeUses(const Model &model)
+{
+    std::vector<WeightTypeUse> uses;
+    forEachMatrix(model, [&uses](const Weight &weight) {
+        auto use = std::find_if(uses.begin(), uses.end(),
+                                [&](const WeightTypeUse &known) { return known.type == weight.type; });
+        if (use == uses.end())
+            use = uses.insert(uses.end(), {weight.type, 0, isPackable(weight.type)});
+        use->bytes += weight.data.size();
+    });
+    std::sort(uses.begin(), uses.end(),
+              [](const WeightTypeUse &a, const WeightTypeUse &b) { return a.bytes > b.bytes; });
+    return uses;
+}
+
+void releaseFileForm(const Model &model)
+{
+    for (const Weight *weight : packingPlan(model).matrices)
+        model.releasePages(weight->data);
 }
 
 Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,

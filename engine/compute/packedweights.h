@@ -50,5 +50,17 @@ struct PackingPlan
     std::uint64_t packedBytes = 0;
 };
 PackingPlan packingPlan(const Model &model);
+/// The matrices of one type that products run over.
+struct WeightTypeUse
+{
+    TensorType type = TensorType::F32;
+    std::uint64_t bytes = 0; ///< as the file has them
+    bool isPackable = false; ///< there is a kernel of integers: in fast precision it is used
+};
+/// Of all types, the largest first. Each matrix counts once; what is only looked up or added is none.
+std::vector<WeightTypeUse> weightTypeUses(const Model &model);
+/// Gives the pages of the file's form of those matrices back to the system: after something else than the
+/// packed form was computed with. They are read again when they are touched.
+void releaseFileForm(const Model &model);
 
 } // namespace tokenloupe

@@ -120,19 +120,18 @@ std::uint64_t rotations(const ModelConfig &config)
 Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySettings &settings)
 {
     const bool rotatesKeys = settings.keyPhase == KeyPhase::Unrotated;
-    const std::uint64_t scratch =
-        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens, settings.keyPhase)
-            .total;
+    const std::uint64_t scratch = attentionScratch(config.headSize, config.valueHeadSize).total;
+    const std::uint64_t shared = settings.threads > 1 ? attentionSharedFloats : 0;
     const std::uint64_t positions =
         std::uint64_t(settings.batchTokens) + (rotatesKeys ? settings.contextTokens : 0);
     const std::uint64_t numbers = std::uint64_t(config.ropeDimensions) * rotations(config);
     const CheckedSize rotary = CheckedSize(positions) * numbers;
-    const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + rotary) * sizeof(float);
+    const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + shared + rotary) * sizeof(float);
     if (!bytes.isValid())
         return tooLarge("the threads' scratch");
     return MemoryItem{MemoryPart::Runtime, bytes.value(),
                       text(settings.threads) + " threads × " + text(scratch) +
-                          " numbers of attention scratch + " +
+                          " numbers of attention scratch + " + text(shared) + " shared + " +
                           (rotatesKeys ? "(" + text(settings.batchTokens) + " tokens + " +
                                              text(settings.contextTokens) + " positions of keys)"
                                        : text(settings.batchTokens) + " tokens") +

@@ -95,6 +95,11 @@ public:
                                                          Progress *progress = nullptr,
                                                          std::stop_token stop = {});
 
+    /// The first half of load(): all but the weights themselves, which come into memory as they are used or
+    /// by the second half.
+    static Result<std::shared_ptr<const Model>> open(const std::filesystem::path &path);
+    Status bringIntoMemory(Progress *progress, const std::stop_token &stop) const;
+
     const std::filesystem::path &path() const { return m_path; }
     const GgufFile &file() const { return *m_file; }
     const ModelConfig &config() const { return m_config; }

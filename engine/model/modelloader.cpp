@@ -11,9 +11,6 @@ namespace tokenloupe {
 
 namespace {
 
-/// Between two looks at the stop token and two steps of the progress.
-constexpr std::size_t chunkBytes = 4U << 20;
-
 std::string label(std::string_view tensorName)
 {
     return "tensor " + quotedForMessage(tensorName);
@@ -50,14 +47,15 @@ ModelLoader::ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::
     m_model->m_path = std::move(path);
 }
 
-Result<std::shared_ptr<const Model>> ModelLoader::load(Progress *progress, const std::stop_token &stop)
+Result<std::shared_ptr<const Model>> ModelLoader::load()
 {
-    const Status status = readDescription()
-                              .and_then([this] { return checkSupported(); })
-                              .and_then([this] { return findWeights(); })
-                              .and_then([&] { return bringIntoMemory(progress, stop); });
+    const Status status = readDescription().and_then([this] { return checkSupported(); }).and_then([this] {
+        return findWeights();
+    });
     if (!status)
         return tl::unexpected(status.error());
+    for (const GgufTensor &tensor : m_file.tensors())
+        m_model->m_weightsBytes += tensor.bytes; // disjoint parts of the file: no wrap-around
     return m_model;
 }
 
@@ -145,27 +143,6 @@ Status ModelLoader::checkUnused(const GgufWeights &source)
     if (count > 0)
         m_model->m_warnings.push_back(std::to_string(count) + " tensors are not used, the first is " +
                                       quotedForMessage(first));
-    return {};
-}
-
-Status ModelLoader::bringIntoMemory(Progress *progress, const std::stop_token &stop)
-{
-    for (const GgufTensor &tensor : m_file.tensors())
-        m_model->m_weightsBytes += tensor.bytes; // disjoint parts of the file: no wrap-around
-    if (progress)
-        progress->start(m_model->m_weightsBytes);
-    for (const GgufTensor &tensor : m_file.tensors()) {
-        for (std::size_t begin = 0; begin < tensor.data.size(); begin += chunkBytes) {
-            if (stop.stop_requested())
-                return makeError(ErrorCode::Cancelled, "load " + m_file.name(), "cancelled");
-            const std::size_t size = std::min(chunkBytes, tensor.data.size() - begin);
-            if (Status status = readAhead(tensor.data.subspan(begin, size)); !status)
-                return makeError(status.error().code, "load " + m_file.name(),
-                                 label(tensor.name) + ": " + status.error().message);
-            if (progress)
-                progress->advance(size);
-        }
-    }
     return {};
 }
 

@@ -6,14 +6,13 @@
 
 namespace tokenloupe {
 
-/// Makes a Model out of an open GGUF file: reads the config, has the weights assembled, then brings them into
-/// memory. Used once.
+/// Makes a Model out of an open GGUF file: reads the config and has the weights assembled. Used once.
 class ModelLoader
 {
 public:
     ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::path path);
 
-    Result<std::shared_ptr<const Model>> load(Progress *progress, const std::stop_token &stop);
+    Result<std::shared_ptr<const Model>> load();
 
 private:
     Status readDescription();
@@ -21,7 +20,6 @@ private:
     void readChatTemplate();
     Status findWeights();
     Status checkUnused(const GgufWeights &source);
-    Status bringIntoMemory(Progress *progress, const std::stop_token &stop);
 
     tl::unexpected<Error> bad(std::string message) const;
     tl::unexpected<Error> unsupported(std::string message) const;

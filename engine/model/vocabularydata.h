@@ -5,11 +5,14 @@
 #include "engine/base/textlist.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tokenloupe {
+
+struct TextPipeline;
 
 enum class TokenKind : std::uint8_t { Normal, Unknown, Control, UserDefined, Unused, Byte };
 
@@ -28,6 +31,10 @@ struct VocabularyData
     bool addEos = false;
     bool addSpacePrefix = true;
     bool removeExtraWhitespaces = false;
+    std::vector<TokenId> endOfTurn; ///< more tokens that end a turn, besides eos and eot
+    /// Of a Hugging Face vocabulary: how text becomes tokens. It then stands for `pre`, `merges` and the
+    /// flags.
+    std::shared_ptr<const TextPipeline> pipeline;
 };
 
 } // namespace tokenloupe

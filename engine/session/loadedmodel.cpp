@@ -2,6 +2,7 @@
 #include "engine/session/loadedmodel.h"
 
 #include <chrono>
+#include <future>
 
 namespace tokenloupe {
 
@@ -80,10 +81,17 @@ Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path
                                                      std::stop_token stop)
 {
     const auto start = std::chrono::steady_clock::now();
-    auto model = Model::load(path, progress, stop);
+    auto model = Model::open(path);
     if (!model)
         return tl::unexpected(model.error());
-    auto tokenizer = makeTokenizer((*model)->sharedVocabulary());
+    // The tables of the tokenizer are built while the weights come in; in turn where there is no thread to be
+    // had.
+    std::future<Result<std::shared_ptr<const Tokenizer>>> tables =
+        std::async(std::launch::async | std::launch::deferred,
+                   [&model] { return makeTokenizer((*model)->sharedVocabulary()); });
+    if (Status there = (*model)->bringIntoMemory(progress, stop); !there)
+        return tl::unexpected(there.error());
+    auto tokenizer = tables.get();
     if (!tokenizer)
         return tl::unexpected(tokenizer.error());
     if (stop.stop_requested())

@@ -3,6 +3,7 @@
 
 #include "engine/base/utf8.h"
 #include "engine/tokenizer/bytebpetokenizer.h"
+#include "engine/tokenizer/pipelinetokenizer.h"
 #include "engine/tokenizer/sentencepiecetokenizer.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ std::optional<TokenId> firstOfKind(const VocabularyData &data, TokenKind kind)
 /// SentencePiece vocabularies have an unknown token even where the file does not say which one it is.
 bool lacksUnknown(const VocabularyData &data)
 {
-    return data.model == "llama" && !data.unknown && firstOfKind(data, TokenKind::Unknown);
+    return data.model == "llama" && !data.pipeline && !data.unknown && firstOfKind(data, TokenKind::Unknown);
 }
 
 bool isSound(const VocabularyData &data)
@@ -62,7 +63,10 @@ bool isSound(const VocabularyData &data)
            std::all_of(data.kinds.begin(), data.kinds.end(),
                        [](TokenKind kind) { return kind <= TokenKind::Byte; }) &&
            isWithin(data.bos, count) && isWithin(data.eos, count) && isWithin(data.eot, count) &&
-           isWithin(data.unknown, count) && isWithin(data.padding, count) && !lacksUnknown(data);
+           isWithin(data.unknown, count) && isWithin(data.padding, count) &&
+           std::all_of(data.endOfTurn.begin(), data.endOfTurn.end(),
+                       [count](TokenId id) { return id.value() < count; }) &&
+           !lacksUnknown(data);
 }
 
 /// A vocabulary may come from anywhere. What is sound is shared as it is.
@@ -83,6 +87,7 @@ std::shared_ptr<const VocabularyData> sound(std::shared_ptr<const VocabularyData
         if (!isWithin(*id, count))
             id->reset();
     }
+    std::erase_if(repaired->endOfTurn, [count](TokenId id) { return id.value() >= count; });
     if (lacksUnknown(*repaired))
         repaired->unknown = firstOfKind(*repaired, TokenKind::Unknown);
     return repaired;
@@ -109,6 +114,7 @@ Tokenizer::Tokenizer(std::shared_ptr<const VocabularyData> data)
     // Where a format has both of these, "<|end|>" only ends a message within the turn.
     if (hasReturn && hasCall)
         std::erase_if(named, [this](TokenId id) { return m_data.texts[id.value()] == "<|end|>"; });
+    named.insert(named.end(), m_data.endOfTurn.begin(), m_data.endOfTurn.end());
     for (const std::optional<TokenId> &id : {m_data.eos, m_data.eot}) {
         if (id)
             named.push_back(*id);
@@ -153,6 +159,8 @@ Result<std::shared_ptr<const Tokenizer>> makeTokenizer(std::shared_ptr<const Voc
         return makeError(ErrorCode::BadFile, operation,
                          "it has " + std::to_string(data->texts.size()) +
                              " tokens; expected fewer than 2^31");
+    if (data->pipeline)
+        return PipelineTokenizer::create(std::move(data));
     if (data->model == "gpt2")
         return ByteBpeTokenizer::create(std::move(data));
     if (data->model == "llama")

@@ -97,6 +97,11 @@ void EngineHost::measureWithoutCache(const RunRecord &start, const std::vector<S
     m_worker->measureWithoutCache(start, steps);
 }
 
+void EngineHost::comparePrecisions(const CompareRequest &request)
+{
+    m_worker->comparePrecisions(request);
+}
+
 void EngineHost::acceptCache(std::shared_ptr<const CacheSnapshot> cache)
 {
     m_cache = std::move(cache);

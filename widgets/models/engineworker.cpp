@@ -67,11 +67,13 @@ void EngineHost::Worker::closeModel()
 
 void EngineHost::Worker::cancelWork()
 {
-    m_queue.cancel({CommandTag::Model, CommandTag::Reply, CommandTag::Measure});
+    m_queue.cancel(
+        {CommandTag::Model, CommandTag::Reply, CommandTag::Cache, CommandTag::Measure, CommandTag::Compare});
 }
 
 void EngineHost::Worker::reply(const ReplyRequest &request)
 {
+    m_queue.cancel({CommandTag::Compare}); // what it has shown so far stays
     m_endWanted = false;
     m_wantedSteps = 0;
     const std::uint64_t tag = request.tag;
@@ -82,6 +84,7 @@ void EngineHost::Worker::reply(const ReplyRequest &request)
 
 void EngineHost::Worker::run()
 {
+    m_queue.cancel({CommandTag::Compare});
     post(CommandTag::Control, [this](const std::stop_token &) {
         if (canContinue() && (m_state == EngineState::Paused || m_state == EngineState::Idle))
             setState(EngineState::Running);
@@ -99,6 +102,7 @@ void EngineHost::Worker::pause()
 
 void EngineHost::Worker::step()
 {
+    m_queue.cancel({CommandTag::Compare});
     // Counted rather than queued: three presses are three tokens, though a newer command replaces an older
     // one.
     ++m_wantedSteps;
@@ -120,8 +124,8 @@ void EngineHost::Worker::stop()
     m_endWanted = true;
     m_wantedSteps = 0;
     // Not a model that is being opened: a new chat, which begins with a stop, is no reason to give it up.
-    m_queue.cancel(
-        {CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch, CommandTag::Measure});
+    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch,
+                    CommandTag::Measure, CommandTag::Compare});
     post(CommandTag::Stop, [this](const std::stop_token &) {
         m_endWanted = false;
         if (m_state == EngineState::Running || m_state == EngineState::Paused)
@@ -131,6 +135,7 @@ void EngineHost::Worker::stop()
 
 void EngineHost::Worker::force(StepIndex step, TokenId token)
 {
+    m_queue.cancel({CommandTag::Compare});
     post(CommandTag::Force,
          [this, step, token](const std::stop_token &stop) { forceNow(step, token, stop); });
 }

@@ -40,6 +40,7 @@ public:
     void branch(StepIndex step);
     void activate(RunId run);
     void measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps);
+    void comparePrecisions(const CompareRequest &request);
 
 private:
     void post(CommandTag tag, std::function<void(std::stop_token)> work, std::function<void()> dropped = {});
@@ -47,11 +48,12 @@ private:
     void loadNow(const std::filesystem::path &path, const SessionSettings &settings,
                  const std::stop_token &stop);
     void replyNow(const ReplyRequest &request, const std::stop_token &stop);
-    void configureNow(const SessionSettings &settings);
+    void configureNow(const SessionSettings &settings, const std::stop_token &stop);
     void branchNow(StepIndex step);
     void activateNow(RunId run);
     void measureNow(const RunRecord &start, const std::vector<StepRecord> &steps,
                     const std::stop_token &stop);
+    void compareNow(const CompareRequest &request, const std::stop_token &stop);
     void forceNow(StepIndex step, TokenId token, const std::stop_token &stop);
     /// One token; decides what comes after it.
     void stepNow(std::optional<TokenId> forced, const std::stop_token &stop);

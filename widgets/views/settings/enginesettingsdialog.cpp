@@ -3,6 +3,7 @@
 
 #include "engine/cache/hostmemory.h"
 #include "widgets/models/enginehost.h"
+#include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 
@@ -46,7 +47,7 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
     : QDialog(parent)
     , m_context(context)
 {
-    setWindowTitle(tr("Context and cache"));
+    setWindowTitle(tr("Precision, context and cache"));
     const Theme &theme = Theme::instance();
     auto *layout = new QVBoxLayout(this);
     auto *form = new QFormLayout;
@@ -86,6 +87,19 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
 
 void EngineSettingsDialog::addFields(QFormLayout &form)
 {
+    m_precision = new QComboBox;
+    m_precision->setAccessibleName(tr("Precision"));
+    m_precision->addItem(tr("fast: activations of 15 bits, products in integers"), int(Precision::Fast));
+    m_precision->addItem(tr("exact: activations in float32"), int(Precision::Exact));
+    for (int i = 0; i < m_precision->count(); ++i)
+        m_precision->setItemData(i, precisionSummary(Precision(m_precision->itemData(i).toInt())),
+                                 Qt::ToolTipRole);
+    m_kernels = new QLabel;
+    m_kernels->setAccessibleName(tr("Kernels of the weights"));
+    m_kernels->setTextFormat(Qt::PlainText);
+    m_kernels->setWordWrap(true);
+    m_kernels->setFont(Theme::instance().font(TextRole::Small));
+    m_kernels->setForegroundRole(QPalette::PlaceholderText);
     m_contextTokens = spinBox(1, mostContext, tr("Context in tokens"));
     m_contextTokens->setSuffix(tr(" tokens"));
     m_contextTokens->setSingleStep(1024);
@@ -108,6 +122,8 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     m_keepCache = new QCheckBox(tr("keep keys and values between steps"));
     m_keepCache->setToolTip(
         tr("Off: every step computes the whole text anew. The same tokens, at a growing cost."));
+    form.addRow(tr("Precision"), m_precision);
+    form.addRow(QString(), m_kernels);
     form.addRow(tr("Context"), m_contextTokens);
     form.addRow(tr("When it is full"), m_overflow);
     form.addRow(tr("First tokens that stay"), m_sinks);
@@ -120,7 +136,7 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     form.addRow(tr("Prefill batch"), m_batch);
     for (QSpinBox *box : {m_contextTokens, m_threads, m_batch, m_blockTokens, m_sequences, m_sinks})
         connect(box, &QSpinBox::valueChanged, this, &EngineSettingsDialog::refreshPlan);
-    for (QComboBox *box : {m_keyType, m_valueType, m_overflow})
+    for (QComboBox *box : {m_precision, m_keyType, m_valueType, m_overflow})
         connect(box, &QComboBox::currentIndexChanged, this, &EngineSettingsDialog::refreshPlan);
     connect(m_keepCache, &QCheckBox::toggled, this, &EngineSettingsDialog::refreshPlan);
 }
@@ -135,6 +151,7 @@ void EngineSettingsDialog::showInForce()
 {
     const SessionSettings &now = m_context.host.status().session;
     m_filling = true;
+    m_precision->setCurrentIndex(m_precision->findData(int(now.precision)));
     m_contextTokens->setValue(int(std::min<std::uint32_t>(std::max(1U, now.contextTokens), mostContext)));
     m_threads->setValue(std::max(1, now.threads));
     m_batch->setValue(int(now.batchTokens));
@@ -152,6 +169,7 @@ void EngineSettingsDialog::showInForce()
 SessionSettings EngineSettingsDialog::chosen() const
 {
     SessionSettings settings = m_context.host.status().session;
+    settings.precision = Precision(m_precision->currentData().toInt());
     settings.contextTokens = std::uint32_t(m_contextTokens->value());
     settings.threads = m_threads->value();
     settings.batchTokens = std::uint32_t(m_batch->value());
@@ -175,9 +193,11 @@ void EngineSettingsDialog::refreshPlan()
     m_apply->setEnabled(status.model && !m_waiting && !(settings == status.session));
     if (!status.model) {
         m_plan->setText(tr("Open a model first."));
+        m_kernels->clear();
         m_note->clear();
         return;
     }
+    m_kernels->setText(weightKernelsText(*status.model->model, settings.precision));
     const auto plan = sessionPlan(*status.model, settings);
     if (!plan) {
         m_plan->setText(QString::fromStdString(plan.error().text()));
@@ -200,7 +220,10 @@ void EngineSettingsDialog::refreshPlan()
     else if (settings == onlyCacheUse)
         note = tr("Takes effect with the next token.");
     else
-        note = tr("Applying ends a running reply and empties the cache; the trace stays.");
+        note = settings.precision == status.session.precision
+                   ? tr("Applying ends a running reply and empties the cache; the trace stays.")
+                   : tr("Applying ends a running reply and empties the cache: the next message computes the "
+                        "whole conversation anew in this precision. Chat and trace stay.");
     m_note->setText(note);
 }
 
@@ -221,7 +244,8 @@ void EngineSettingsDialog::refused(const QString &message)
 {
     m_waiting = false;
     refreshPlan();
-    m_note->setText(message);
+    if (!message.isEmpty()) // else cancelled, or replaced by newer settings
+        m_note->setText(message);
 }
 
 } // namespace tokenloupe

@@ -15,8 +15,9 @@ class QSpinBox;
 
 namespace tokenloupe {
 
-/// Context, cache and threads of the engine. Says what the choice takes before it is applied; applying keeps
-/// the model and the trace, and empties the cache. Not modal: the panels beside it show what it does.
+/// Precision, context, cache and threads of the engine. Says what the choice takes before it is applied;
+/// applying keeps the model and the trace, and empties the cache. Not modal: the panels beside it show what
+/// it does.
 class EngineSettingsDialog : public QDialog
 {
     Q_OBJECT
@@ -40,6 +41,8 @@ private:
     void refused(const QString &message);
 
     InspectorContext m_context;
+    QComboBox *m_precision = nullptr;
+    QLabel *m_kernels = nullptr;
     QSpinBox *m_contextTokens = nullptr;
     QSpinBox *m_threads = nullptr;
     QSpinBox *m_batch = nullptr;
