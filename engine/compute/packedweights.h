@@ -3,7 +3,7 @@
 
 #include "engine/base/progress.h"
 #include "engine/base/result.h"
-#include "engine/cache/hostregion.h"
+#include "engine/compute/packedmemory.h"
 #include "engine/compute/workerpool.h"
 #include "engine/model/model.h"
 #include "kernels/cpu/packedformat.h"
@@ -30,14 +30,15 @@ public:
 
     /// Null for a weight that is not packed.
     const PackedMatrix *find(const Weight &weight) const;
-    std::uint64_t bytes() const { return m_memory.bytes(); }
+    std::uint64_t bytes() const { return m_bytes; }
 
 private:
     PackedWeights() = default;
     static Result<std::shared_ptr<PackedWeights>> create(const Model &model, WorkerPool &pool,
                                                          Progress *progress, const std::stop_token &stop);
 
-    HostRegion m_memory;
+    std::unique_ptr<PackedMemory> m_memory; // null: nothing is packed
+    std::uint64_t m_bytes = 0;
     std::unordered_map<const std::byte *, PackedMatrix> m_matrices; // by where the file's form begins
 };
 

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/model.h"
 
+#include "engine/base/utf8.h"
 #include "engine/model/modelloader.h"
 #include "engine/model/quantizedweights.h"
 
 #include <algorithm>
 
 namespace tokenloupe {
+
+namespace {
+
+/// Between two looks at the stop token and two steps of the progress.
+constexpr std::size_t chunkBytes = 4U << 20;
+
+} // namespace
 
 Weight rowsOf(const Weight &weight, std::int64_t first, std::int64_t count)
 {

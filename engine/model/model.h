@@ -106,7 +106,8 @@ public:
     const ModelConfig &config() const { return m_config; }
     const ArchitectureSpec &architecture() const { return m_config.spec; }
     const ModelWeights &weights() const { return m_weights; }
-    const VocabularyData &vocabulary() const { return m_vocabulary; }
+    const VocabularyData &vocabulary() const { return *m_vocabulary; }
+    std::shared_ptr<const VocabularyData> sharedVocabulary() const { return m_vocabulary; }
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
     const std::vector<std::string> &warnings() const { return m_warnings; }
     std::uint64_t weightsBytes() const { return m_weightsBytes; } ///< as they are held
@@ -133,7 +134,7 @@ private:
     std::shared_ptr<const GgufFile> m_file;
     ModelConfig m_config;
     ModelWeights m_weights;
-    VocabularyData m_vocabulary;
+    std::shared_ptr<const VocabularyData> m_vocabulary;
     std::string m_chatTemplate;
     std::vector<std::string> m_warnings;
     std::uint64_t m_weightsBytes = 0;

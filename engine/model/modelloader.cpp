@@ -12,9 +12,6 @@ namespace tokenloupe {
 
 namespace {
 
-/// Between two looks at the stop token and two steps of the progress.
-constexpr std::size_t chunkBytes = 4U << 20;
-
 std::string label(std::string_view tensorName)
 {
     return "tensor " + quotedForMessage(tensorName);
@@ -53,11 +50,15 @@ ModelLoader::ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::
     m_model->m_path = std::move(path);
 }
 
+Status ModelLoader::describe()
+{
+    return readDescription().and_then([this] { return checkSupported(); });
+}
+
 Result<std::shared_ptr<const Model>> ModelLoader::load(Progress *progress, const std::stop_token &stop)
 {
-    const Status status = readDescription()
-                              .and_then([this] { return checkSupported(); })
-                              .and_then([this] { return findWeights(); })
+    const Status described = m_model->m_vocabulary ? Status() : describe();
+    const Status status = described.and_then([this] { return findWeights(); })
                               .map([this] { countBytes(); })
                               .and_then([&] { return quantize(progress, stop); })
                               .and_then([&] { return bringIntoMemory(progress, stop); });
@@ -85,9 +86,9 @@ Status ModelLoader::readDescription()
     auto vocabulary = readVocabulary(m_file, &m_model->m_warnings);
     if (!vocabulary)
         return tl::unexpected(vocabulary.error());
-    m_model->m_vocabulary = std::move(*vocabulary);
+    m_model->m_vocabulary = std::make_shared<const VocabularyData>(std::move(*vocabulary));
     // The embedding must have a row for each token.
-    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary.texts.size());
+    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary->texts.size());
     readChatTemplate();
     return {};
 }

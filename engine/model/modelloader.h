@@ -14,6 +14,11 @@ public:
     ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::path path,
                 const ModelLoadOptions &options);
 
+    /// The first half of load(): all but the weights.
+    Status describe();
+    /// Once described: for whoever builds on it while the weights come in.
+    std::shared_ptr<const VocabularyData> vocabulary() const { return m_model->sharedVocabulary(); }
+
     Result<std::shared_ptr<const Model>> load(Progress *progress, const std::stop_token &stop);
 
 private:

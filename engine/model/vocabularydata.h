@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
+#include "engine/base/textlist.h"
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +25,7 @@ struct VocabularyData
     std::vector<std::string> texts;
     std::vector<float> scores;       ///< empty or texts.size()
     std::vector<TokenKind> kinds;    ///< texts.size()
-    std::vector<std::string> merges; ///< "left right", best first
+    TextList merges;                 ///< "left right", best first
     std::optional<TokenId> bos, eos, eot, unknown, padding;
     bool addBos = false;
     bool addEos = false;
