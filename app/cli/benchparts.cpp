@@ -3,8 +3,8 @@
 
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
+#include "app/cli/vocabularyinput.h"
 #include "engine/base/philox.h"
-#include "engine/model/vocabularyfile.h"
 #include "engine/trace/stepexplanation.h"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
     const auto text = readFile(*options.tokenizerFile);
     if (!text)
         return set.terminal.fail(text.error());
-    auto data = readVocabularyOf(options.model, nullptr);
+    auto data = readAnyVocabulary(options.model, nullptr);
     if (!data)
         return set.terminal.fail(data.error());
     const auto tokenizer = makeTokenizer(std::move(*data));
@@ -177,7 +177,7 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
 ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSettings settings)
 {
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     if (settings.contextTokens == 0)
@@ -216,6 +216,7 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
             explain.settings = step->settings;
             explain.step = step->ref.step.value();
             explain.chosen = step->token;
+            explain.record = &*step;
             explain.rankWholeVocabulary = false; // as views ask while a run goes on
             if (const auto explained = explainStep(explain); !explained)
                 return set.terminal.fail(explained.error());

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/commandset.h"
 #include "app/cli/inputs.h"
+#include "app/cli/vocabularyinput.h"
 #include "engine/base/utf8.h"
 #include "engine/chat/chattemplate.h"
-#include "engine/model/vocabularyfile.h"
+#include "engine/model/vocabularydata.h"
 
 namespace tokenloupe::cli {
 
@@ -36,11 +37,12 @@ Result<TemplateSource> templateSource(const RenderCommandOptions &options)
 {
     TemplateSource source;
     if (options.model) {
-        auto text = readChatTemplateOf(*options.model);
+        auto text = readAnyChatTemplate(*options.model);
         if (!text)
             return tl::unexpected(text.error());
-        source.text = std::move(*text);
-        if (const auto data = readVocabularyOf(*options.model, nullptr)) {
+        if (!text->empty())
+            source.text = std::move(*text);
+        if (const auto data = readAnyVocabulary(*options.model, nullptr)) {
             source.bosToken = tokenText(*data, data->bos);
             source.eosToken = tokenText(*data, data->eos);
         }

@@ -17,8 +17,8 @@ class ContainerWeights : public WeightSource
 {
 public:
     virtual bool isUsed(std::size_t tensor) const = 0;
-    /// Used, but as a copy that lies elsewhere.
-    virtual bool isCopied(std::size_t) const { return false; }
+    /// What it is used as, where that is a copy beside the container; empty: it is none.
+    virtual std::span<const std::byte> copyOf(std::size_t /*tensor*/) const { return {}; }
     /// Something that the config says as well, and that may lie unused.
     virtual bool isRedundant(std::size_t tensor) const = 0;
     /// Part of one of the blocks that the forward pass runs.

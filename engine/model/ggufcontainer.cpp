@@ -14,6 +14,7 @@ GgufContainer::GgufContainer(std::shared_ptr<const GgufFile> file)
         ContainerTensor tensor;
         tensor.name = stored.name;
         tensor.type = traitsOf(stored.type).name;
+        tensor.knownType = stored.type;
         tensor.shape.assign(stored.shape.begin(), stored.shape.begin() + stored.dimensions);
         tensor.file =
             stored.part < m_file->partNames().size() ? m_file->partNames()[stored.part] : m_file->name();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -23,10 +24,11 @@ enum class ContainerFormat : std::uint8_t { Gguf, HuggingFace };
 struct ContainerTensor
 {
     std::string name;
-    std::string_view type;            ///< "Q4_1", "BF16", as the container calls it
-    std::vector<std::uint64_t> shape; ///< in the container's own order
-    std::string_view file;            ///< of the container's, that holds it
-    std::uint64_t offset = 0;         ///< of its data, from the start of that file
+    std::string_view type;               ///< "Q4_1", "BF16", as the container calls it
+    std::optional<TensorType> knownType; ///< nothing: none of ours
+    std::vector<std::uint64_t> shape;    ///< in the container's own order
+    std::string_view file;               ///< of the container's, that holds it
+    std::uint64_t offset = 0;            ///< of its data, from the start of that file
     std::uint64_t bytes = 0;
     std::span<const std::byte> data;
 

@@ -3,11 +3,11 @@
 
 #include "engine/base/mappedfile.h"
 #include "engine/base/utf8.h"
+#include "engine/model/loadquantizer.h"
 #include "engine/model/weightassembler.h"
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 namespace tokenloupe {
 
@@ -26,19 +26,27 @@ constexpr std::array<std::string_view, 7> knownScalings = {"none", "linear",   "
 
 } // namespace
 
-ModelLoader::ModelLoader(std::shared_ptr<const ModelContainer> container, std::filesystem::path path)
+ModelLoader::ModelLoader(std::shared_ptr<const ModelContainer> container, std::filesystem::path path,
+                         const ModelLoadOptions &options)
     : m_model(new Model)
     , m_container(*container)
+    , m_options(options)
 {
     m_model->m_container = std::move(container);
     m_model->m_path = std::move(path);
 }
 
+Status ModelLoader::describe()
+{
+    return readDescription().and_then([this] { return checkSupported(); });
+}
+
 Result<std::shared_ptr<const Model>> ModelLoader::load(Progress *progress, const std::stop_token &stop)
 {
-    const Status status = readDescription()
-                              .and_then([this] { return checkSupported(); })
-                              .and_then([&] { return findWeights(stop); })
+    const Status described = m_model->m_vocabulary ? Status() : describe();
+    const Status status = described.and_then([&] { return findWeights(stop); })
+                              .map([this] { countBytes(); })
+                              .and_then([&] { return quantize(progress, stop); })
                               .and_then([&] { return bringIntoMemory(progress, stop); });
     if (!status)
         return tl::unexpected(status.error());
@@ -59,9 +67,9 @@ Status ModelLoader::readDescription()
     auto vocabulary = m_container.readVocabulary(&m_model->m_warnings);
     if (!vocabulary)
         return tl::unexpected(vocabulary.error());
-    m_model->m_vocabulary = std::move(*vocabulary);
+    m_model->m_vocabulary = std::make_shared<const VocabularyData>(std::move(*vocabulary));
     // The embedding must have a row for each token.
-    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary.texts.size());
+    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary->texts.size());
     m_model->m_chatTemplate = m_container.readChatTemplate(&m_model->m_warnings);
     return {};
 }
@@ -114,49 +122,84 @@ Status ModelLoader::checkUnused()
     return {};
 }
 
-void ModelLoader::countWeights()
+void ModelLoader::countBytes()
 {
-    std::map<std::string_view, std::uint64_t> byType;
     for (std::size_t i = 0; i < m_container.tensors().size(); ++i) {
         const ContainerTensor &tensor = m_container.tensors()[i];
-        if (!m_source->isUsed(i))
+        if (!m_source->isUsed(i) || !tensor.knownType)
             continue;
         m_model->m_weightsBytes += tensor.bytes; // disjoint parts of files: no wrap-around
-        byType[tensor.type] += tensor.bytes;
+        m_model->m_typeBytes[*tensor.knownType] += tensor.bytes;
     }
-    std::uint64_t most = 0;
-    for (const auto &[type, bytes] : byType) {
-        if (bytes > most)
-            m_model->m_mainType = type;
-        most = std::max(most, bytes);
+}
+
+Status ModelLoader::quantize(Progress *progress, const std::stop_token &stop)
+{
+    if (progress)
+        progress->start(m_model->m_weightsBytes);
+    const auto releaseStored = [container = m_model->m_container](std::span<const std::byte> range) {
+        container->releasePages(range);
+    };
+    auto quantized = LoadQuantizer(m_model->m_config, m_options)
+                         .quantize(m_model->m_weights, m_model->m_warnings, releaseStored, progress, stop);
+    if (!quantized)
+        return makeError(quantized.error().code, "load " + m_container.name(), quantized.error().message);
+    m_model->m_quantized = std::move(*quantized);
+    if (!m_model->m_quantized)
+        return {};
+    const QuantizationPlan &plan = m_model->m_quantized->plan();
+    m_model->m_weightsBytes -= plan.storedBytes - plan.bytes;
+    for (const MatrixConversion &matrix : plan.matrices) {
+        m_model->m_typeBytes[matrix.stored.type] -= matrix.stored.data.size();
+        m_model->m_typeBytes[matrix.type] += matrix.bytes;
     }
+    std::erase_if(m_model->m_typeBytes, [](const auto &entry) { return entry.second == 0; });
+    return {};
+}
+
+std::vector<std::span<const std::byte>> ModelLoader::partsAsStored(std::span<const std::byte> stored) const
+{
+    if (m_model->m_quantized)
+        return m_model->m_quantized->partsOutside(stored);
+    return {stored};
 }
 
 Status ModelLoader::bringIntoMemory(Progress *progress, const std::stop_token &stop)
 {
-    countWeights();
-    if (progress)
-        progress->start(m_model->m_weightsBytes);
     for (std::size_t i = 0; i < m_container.tensors().size(); ++i) {
         const ContainerTensor &tensor = m_container.tensors()[i];
-        if (!m_source->isUsed(i))
+        if (!m_source->isUsed(i) || !tensor.knownType)
             continue;
-        if (m_source->isCopied(i)) {
+        const std::span<const std::byte> copy = m_source->copyOf(i);
+        if (!copy.empty()) { // read already; quantising told its own progress
             m_container.releasePages(tensor.data);
+            std::uint64_t left = tensor.bytes;
+            for (const std::span<const std::byte> part : partsAsStored(copy))
+                left -= std::min<std::uint64_t>(left, part.size());
             if (progress)
-                progress->advance(tensor.bytes);
+                progress->advance(tensor.bytes - left);
             continue;
         }
-        for (std::size_t begin = 0; begin < tensor.data.size(); begin += chunkBytes) {
-            if (stop.stop_requested())
-                return makeError(ErrorCode::Cancelled, "load " + m_container.name(), "cancelled");
-            const std::size_t size = std::min(chunkBytes, tensor.data.size() - begin);
-            if (Status status = readAhead(tensor.data.subspan(begin, size)); !status)
-                return makeError(status.error().code, "load " + m_container.name(),
-                                 label(tensor.name) + ": " + status.error().message);
-            if (progress)
-                progress->advance(size);
+        for (const std::span<const std::byte> part : partsAsStored(tensor.data)) {
+            if (Status read = bringIntoMemory(tensor, part, progress, stop); !read)
+                return read;
         }
+    }
+    return {};
+}
+
+Status ModelLoader::bringIntoMemory(const ContainerTensor &tensor, std::span<const std::byte> part,
+                                    Progress *progress, const std::stop_token &stop)
+{
+    for (std::size_t begin = 0; begin < part.size(); begin += chunkBytes) {
+        if (stop.stop_requested())
+            return makeError(ErrorCode::Cancelled, "load " + m_container.name(), "cancelled");
+        const std::size_t size = std::min(chunkBytes, part.size() - begin);
+        if (Status status = readAhead(part.subspan(begin, size)); !status)
+            return makeError(status.error().code, "load " + m_container.name(),
+                             label(tensor.name) + ": " + status.error().message);
+        if (progress)
+            progress->advance(size);
     }
     return {};
 }

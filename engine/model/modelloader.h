@@ -5,12 +5,18 @@
 
 namespace tokenloupe {
 
-/// Makes a Model out of an open container: reads the config, has the weights assembled, then brings them into
-/// memory. Used once.
+/// Makes a Model out of an open container: reads the config, has the weights assembled and quantised where
+/// that is wanted, then brings them into memory. Used once.
 class ModelLoader
 {
 public:
-    ModelLoader(std::shared_ptr<const ModelContainer> container, std::filesystem::path path);
+    ModelLoader(std::shared_ptr<const ModelContainer> container, std::filesystem::path path,
+                const ModelLoadOptions &options);
+
+    /// The first half of load(): all but the weights.
+    Status describe();
+    /// Once described: for whoever builds on it while the weights come in.
+    std::shared_ptr<const VocabularyData> vocabulary() const { return m_model->sharedVocabulary(); }
 
     Result<std::shared_ptr<const Model>> load(Progress *progress, const std::stop_token &stop);
 
@@ -19,8 +25,13 @@ private:
     Status checkSupported() const;
     Status findWeights(const std::stop_token &stop);
     Status checkUnused();
-    void countWeights();
+    void countBytes();
+    Status quantize(Progress *progress, const std::stop_token &stop);
     Status bringIntoMemory(Progress *progress, const std::stop_token &stop);
+    Status bringIntoMemory(const ContainerTensor &tensor, std::span<const std::byte> part, Progress *progress,
+                           const std::stop_token &stop);
+    /// Of a part of what is stored, what was not quantised.
+    std::vector<std::span<const std::byte>> partsAsStored(std::span<const std::byte> stored) const;
 
     tl::unexpected<Error> bad(std::string message) const;
     tl::unexpected<Error> unsupported(std::string message) const;
@@ -28,6 +39,7 @@ private:
     std::shared_ptr<Model> m_model;
     const ModelContainer &m_container;
     std::unique_ptr<ContainerWeights> m_source;
+    ModelLoadOptions m_options;
 };
 
 } // namespace tokenloupe

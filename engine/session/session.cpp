@@ -83,7 +83,13 @@ KeyPhase keyPhaseOf(OverflowPolicy policy)
     return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
 }
 
-RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings, const PackingPlan &packing)
+RunArithmetic arithmeticOf(const SessionSettings &settings)
+{
+    return {settings.precision, settings.keyType, settings.valueType, keyPhaseOf(settings.overflow)};
+}
+
+RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings,
+                                 const PackingPlan &packing)
 {
     RunMemorySettings memory;
     memory.contextTokens = settings.contextTokens;
@@ -97,6 +103,7 @@ RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings
     memory.threads = static_cast<std::uint32_t>(settings.threads);
     memory.vocabulary = vocabularyFacts(*model.model);
     memory.packedBytes = packing.packedBytes;
+    memory.quantizedBytes = quantizedBytesBeside(*model.model, packing);
     return memory;
 }
 
@@ -111,11 +118,12 @@ Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const
     return planMemory(model.config(), model.weightsBytes() - packing.fileBytes + packing.packedBytes, memory);
 }
 
-/// What is anonymous memory of the plan must fit this machine: weights that are not packed are a mapping of
-/// their file.
-Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, std::uint64_t packedBytes)
+/// What is anonymous memory of the plan must fit this machine: weights that are neither packed nor quantised
+/// are a mapping of their file.
+Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, const RunMemorySettings &memory)
 {
-    const std::uint64_t wanted = plan.total() - plan.bytesOf(MemoryPart::Weights) + packedBytes;
+    const std::uint64_t wanted =
+        plan.total() - plan.bytesOf(MemoryPart::Weights) + memory.packedBytes + memory.quantizedBytes;
     const std::uint64_t machine = physicalMemory();
     if (wanted <= machine)
         return {};
@@ -151,7 +159,9 @@ SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
         settings.overflow = OverflowPolicy::Stop;
     const auto complete = completed(settings, config);
     const auto plan = sessionPlan(model, settings);
-    if (complete && (!plan || !fitsMachine(*plan, *complete, packing(*model.model, *complete).packedBytes)))
+    if (complete &&
+        (!plan ||
+         !fitsMachine(*plan, *complete, memorySettings(model, *complete, packing(*model.model, *complete)))))
         settings.contextTokens = 0;
     return settings;
 }
@@ -175,7 +185,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
     auto newPlan = planFor(*model->model, packed, memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
-    if (Status fits = fitsMachine(*newPlan, own, packed.packedBytes); !fits)
+    if (Status fits = fitsMachine(*newPlan, own, memory); !fits)
         return fits;
     auto newBackend = makeCpuBackend(own.threads);
     if (!newBackend)
@@ -220,10 +230,10 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedMod
     return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-Status Session::reconfigure(const SessionSettings &settings)
+Status Session::reconfigure(const SessionSettings &settings, Progress *progress, std::stop_token stop)
 {
     assert(m_state->isOwnThread());
-    return m_state->build(settings, nullptr, {});
+    return m_state->build(settings, progress, stop);
 }
 
 Result<RunRecord> Session::prefill(std::span<const TokenId> prompt, std::uint64_t seed, Progress *progress,
@@ -269,6 +279,7 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     record.droppedTokens = run->takeDropped().tokens;
     run->takeComputed();
     record.seed = prompt.seed;
+    record.arithmetic = arithmeticOf(s.engine.settings);
     record.prefillMs = watch.lap();
     ++s.started;
     s.active = run.get();
@@ -290,7 +301,7 @@ Status Session::rewind(StepIndex step)
     const bool isPresent = step.value() + 1 == run.steps() && !run.logitsReady;
     run.rewindTo(step.value());
     if (stored) {
-        run.take(*stored);
+        run.take(stored);
     } else if (!isPresent) {
         run.forgetLast();
         const auto computed = run.feed(nullptr, {});
@@ -319,9 +330,9 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     run->seed = seed;
     const LogitStore::Row stored = s.engine.logits->get({parent.id(), step});
     if (isNext || (step.value() + 1 == parent.steps() && !parent.logitsReady)) {
-        run->take(parent.currentLogits);
+        run->take(parent.currentLogits());
     } else if (stored) {
-        run->take(*stored);
+        run->take(stored);
     } else {
         run->forgetLast();
         const auto computed = run->feed(nullptr, {});
@@ -338,6 +349,7 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     record.prompt.assign(prompt.begin(), prompt.end());
     record.reusedTokens = run->cachedTokens();
     record.seed = seed;
+    record.arithmetic = arithmeticOf(s.engine.settings);
     record.droppedTurns = run->droppedTurns();
     record.parent = {parent.id(), step};
     ++s.started;
@@ -403,9 +415,7 @@ std::shared_ptr<const CacheSnapshot> Session::cacheSnapshot() const
     return snapshot;
 }
 
-Status Session::score(std::span<const TokenId> ids,
-                      const std::function<void(std::uint32_t, std::span<const float>)> &take,
-                      std::stop_token stop)
+Result<std::unique_ptr<ScorePass>> Session::beginScore(std::span<const TokenId> ids)
 {
     State &s = *m_state;
     assert(s.isOwnThread());
@@ -414,33 +424,26 @@ Status Session::score(std::span<const TokenId> ids,
         return makeError(ErrorCode::ContextFull, "score",
                          std::to_string(ids.size()) + " tokens do not fit a context of " +
                              std::to_string(settings.contextTokens));
-    const std::vector<TokenId> wanted(ids.begin(), ids.end()); // may be a view of a history
+    std::vector<TokenId> wanted(ids.begin(), ids.end()); // may be a view of a history
     s.endRuns();
-    KvCache &cache = *s.engine.cache;
-    const SequenceId sequence = cache.open();
-    // All rows of a batch are held at once: at most 64 MiB of them.
-    const std::uint32_t vocabulary = s.model->config().vocabulary;
-    const std::size_t rows = std::clamp<std::size_t>((std::size_t(64) << 20) / sizeof(float) / vocabulary, 1,
-                                                     settings.batchTokens);
-    Status status;
-    for (std::size_t done = 0; status && done < wanted.size();) {
-        ForwardRequest request;
-        request.tokens = std::span<const TokenId>(wanted).subspan(
-            done,
-            std::min<std::size_t>({rows, wanted.size() - done, std::max(1U, cache.largestAppend(sequence))}));
-        request.rows = LogitRows::All;
-        request.stop = stop;
-        const auto result = s.engine.transformer->forward(request, cache, sequence);
-        if (!result) {
-            status = tl::unexpected(result.error());
-            break;
-        }
-        for (std::size_t row = 0; row < request.tokens.size(); ++row)
-            take(static_cast<std::uint32_t>(done + row), result->subspan(row * vocabulary, vocabulary));
-        done += request.tokens.size();
+    return std::make_unique<ScorePass>(*s.engine.transformer, *s.engine.cache, std::move(wanted));
+}
+
+Status Session::score(std::span<const TokenId> ids,
+                      const std::function<void(std::uint32_t, std::span<const float>)> &take,
+                      std::stop_token stop)
+{
+    auto pass = beginScore(ids);
+    if (!pass)
+        return tl::unexpected(pass.error());
+    while (!(*pass)->atEnd()) {
+        const std::uint32_t position = (*pass)->position();
+        const auto row = (*pass)->next(nullptr, stop);
+        if (!row)
+            return tl::unexpected(row.error());
+        take(position, *row);
     }
-    cache.close(sequence);
-    return status;
+    return {};
 }
 
 const LoadedModel &Session::model() const
@@ -497,8 +500,7 @@ std::uint32_t Session::steps() const
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->active ? std::span<const float>(m_state->active->currentLogits)
-                           : std::span<const float>();
+    return m_state->active ? m_state->active->currentLogits() : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {

@@ -3,10 +3,11 @@
 
 namespace tokenloupe {
 
-IdTokenizer::IdTokenizer(VocabularyData data)
+IdTokenizer::IdTokenizer(std::shared_ptr<const VocabularyData> data)
     : Tokenizer(std::move(data))
 {
-    m_bytes.resize(m_data.texts.size());
+    for (std::uint32_t i = 0; i < size(); ++i)
+        m_bytes.push_back({});
 }
 
 Result<std::vector<EncodedToken>> IdTokenizer::encode(std::string_view text,

@@ -10,7 +10,7 @@ namespace tokenloupe {
 class IdTokenizer final : public Tokenizer
 {
 public:
-    explicit IdTokenizer(VocabularyData data);
+    explicit IdTokenizer(std::shared_ptr<const VocabularyData> data);
 
     Result<std::vector<EncodedToken>> encode(std::string_view text,
                                              const EncodeOptions &options) const override;

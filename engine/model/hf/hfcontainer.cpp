@@ -3,8 +3,10 @@
 
 #include "engine/base/utf8.h"
 #include "engine/model/hf/configtext.h"
+#include "engine/model/hf/hfvocabulary.h"
 #include "engine/model/hf/hfweights.h"
 #include "engine/model/hf/safetensorsfolder.h"
+#include "engine/model/hf/vocabularyfit.h"
 
 namespace tokenloupe {
 
@@ -91,6 +93,7 @@ void HfContainer::listTensors()
             ContainerTensor tensor;
             tensor.name = stored.name;
             tensor.type = stored.type->name;
+            tensor.knownType = stored.type->type;
             tensor.shape = stored.shape;
             tensor.file = file->name();
             tensor.offset = file->dataOffset() + stored.begin;
@@ -133,18 +136,29 @@ Result<ModelConfig> HfContainer::readConfig() const
 
 bool HfContainer::hasVocabulary() const
 {
-    return false;
+    return hasHfVocabulary(m_folder);
 }
 
-Result<VocabularyData> HfContainer::readVocabulary(std::vector<std::string> * /*warnings*/) const
+Result<VocabularyData> HfContainer::readVocabulary(std::vector<std::string> *warnings) const
 {
-    if (!m_config)
-        return tl::unexpected(m_config.error());
-    return idsOnly(withTextPart(m_json), m_config->model.vocabulary);
+    if (!hasVocabulary()) {
+        if (!m_config)
+            return tl::unexpected(m_config.error());
+        return idsOnly(withTextPart(m_json), m_config->model.vocabulary);
+    }
+    auto data = readHfVocabulary(m_folder, warnings);
+    if (data && m_config)
+        fitVocabulary(*data, m_config->model.vocabulary, warnings);
+    return data;
 }
 
-std::string HfContainer::readChatTemplate(std::vector<std::string> * /*warnings*/) const
+std::string HfContainer::readChatTemplate(std::vector<std::string> *warnings) const
 {
+    auto text = readHfChatTemplate(m_folder);
+    if (text)
+        return std::move(*text);
+    if (warnings)
+        warnings->push_back(text.error().text() + "; the model counts as without a chat template");
     return {};
 }
 

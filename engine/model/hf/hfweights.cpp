@@ -39,7 +39,7 @@ HfWeights::HfWeights(const HfConfig &config, std::vector<const SafetensorsTensor
     , m_name(name)
     , m_stop(std::move(stop))
     , m_used(m_tensors.size(), 0)
-    , m_copied(m_tensors.size(), 0)
+    , m_copied(m_tensors.size())
     , m_copies(std::make_shared<WeightCopies>())
 {
     for (std::size_t i = 0; i < m_tensors.size(); ++i)
@@ -161,7 +161,8 @@ Result<StoredWeight> HfWeights::stored(std::size_t index, HfStorage storage)
         status = align(weight);
     if (!status)
         return tl::unexpected(status.error());
-    m_copied[index] = weight.data.data() != before ? 1 : 0;
+    if (weight.data.data() != before)
+        m_copied[index] = weight.data;
     return weight;
 }
 

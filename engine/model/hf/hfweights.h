@@ -26,7 +26,7 @@ public:
     std::string container() const override { return m_name; }
 
     bool isUsed(std::size_t tensor) const override { return m_used[tensor] != 0; }
-    bool isCopied(std::size_t tensor) const override { return m_copied[tensor] != 0; }
+    std::span<const std::byte> copyOf(std::size_t tensor) const override { return m_copied[tensor]; }
     bool isRedundant(std::size_t tensor) const override;
     bool isInsideLayer(std::size_t tensor) const override;
     std::shared_ptr<const void> copies() const override { return m_copies; }
@@ -52,7 +52,7 @@ private:
     std::map<std::string_view, std::size_t> m_index; // by name
     std::string m_prefix;
     std::vector<char> m_used;
-    std::vector<char> m_copied;
+    std::vector<std::span<const std::byte>> m_copied;
     std::shared_ptr<WeightCopies> m_copies;
 };
 

@@ -175,6 +175,8 @@ QString KvCachePanel::measuringBlockedBy(const Run &run) const
         return tr("The prompt is being read.");
     case EngineState::Running:
         return tr("Pause or stop the reply first (F6).");
+    case EngineState::Comparing:
+        return tr("The precisions are being compared.");
     case EngineState::Measuring:
     case EngineState::Idle:
     case EngineState::Paused:
