@@ -60,6 +60,7 @@ constexpr int tokenWidth = 72;
 constexpr int tableWidth = 46 + 46 + 72 + 52 + 46 + 50 + 44 + tokenWidth + 12; // with a scroll bar
 constexpr int leastSideWidth = 180;
 constexpr int gap = 16;
+constexpr int heightForAll = 340; // below each other; with less there is the table and the figures
 
 } // namespace
 
@@ -189,6 +190,9 @@ void StepComparisonView::layOutParts()
     const int rest = width() - theme.scaled(tableWidth + gap);
     const bool beside = rest >= theme.scaled(leastSideWidth);
     m_parts->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    const bool showsPlot = beside || height() >= theme.scaled(heightForAll);
+    m_plot->setVisible(showsPlot);
+    m_parts->setStretch(1, showsPlot ? 1 : 0);
     if (beside) {
         m_side->setFixedWidth(std::min(rest, width() * 2 / 5));
     } else {
