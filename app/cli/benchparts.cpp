@@ -179,7 +179,7 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
 ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSettings settings)
 {
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     if (settings.contextTokens == 0)
@@ -218,6 +218,7 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
             explain.settings = step->settings;
             explain.step = step->ref.step.value();
             explain.chosen = step->token;
+            explain.record = &*step;
             explain.rankWholeVocabulary = false; // as views ask while a run goes on
             if (const auto explained = explainStep(explain); !explained)
                 return set.terminal.fail(explained.error());

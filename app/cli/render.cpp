@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/commandset.h"
 #include "app/cli/inputs.h"
+#include "app/cli/vocabularyinput.h"
 #include "engine/base/utf8.h"
 #include "engine/chat/chattemplate.h"
-#include "engine/model/model.h"
+#include "engine/model/vocabularydata.h"
 
 namespace tokenloupe::cli {
 
@@ -36,12 +37,12 @@ Result<TemplateSource> templateSource(const RenderCommandOptions &options)
 {
     TemplateSource source;
     if (options.model) {
-        auto file = GgufFile::open(*options.model);
-        if (!file)
-            return tl::unexpected(file.error());
-        if (const auto text = (*file)->stringValue("tokenizer.chat_template"))
-            source.text = std::string(*text);
-        if (const auto data = readVocabulary(**file, nullptr)) {
+        auto text = readAnyChatTemplate(*options.model);
+        if (!text)
+            return tl::unexpected(text.error());
+        if (!text->empty())
+            source.text = std::move(*text);
+        if (const auto data = readAnyVocabulary(*options.model, nullptr)) {
             source.bosToken = tokenText(*data, data->bos);
             source.eosToken = tokenText(*data, data->eos);
         }
@@ -151,7 +152,7 @@ void addRender(CommandSet &set)
 {
     auto options = std::make_shared<RenderCommandOptions>();
     CLI::App *command = addCommand(set, "render", "Messages through a chat template", options, runRender);
-    command->add_option("model", options->model, "GGUF file whose template is used");
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder whose template is used");
     command->add_option("--template", options->templateFile, "A template of your own");
     command->add_option("--messages", options->messages,
                         "JSON list of {\"role\", \"content\"}; - is standard input");

@@ -2,8 +2,8 @@
 #include "app/cli/commandset.h"
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
+#include "app/cli/vocabularyinput.h"
 #include "engine/base/utf8.h"
-#include "engine/model/model.h"
 #include "engine/tokenizer/tokenizer.h"
 
 namespace tokenloupe::cli {
@@ -52,11 +52,8 @@ const char *kindName(TokenKind kind)
 /// The vocabulary alone: works with files that hold no weights.
 Result<std::shared_ptr<const Tokenizer>> openTokenizer(Terminal &terminal, const std::string &path)
 {
-    auto file = GgufFile::open(path);
-    if (!file)
-        return tl::unexpected(file.error());
     std::vector<std::string> warnings;
-    auto data = readVocabulary(**file, &warnings);
+    auto data = readAnyVocabulary(path, &warnings);
     if (!data)
         return tl::unexpected(data.error());
     terminal.warnings(warnings);
@@ -223,7 +220,11 @@ void addTokenize(CommandSet &set)
 {
     auto options = std::make_shared<TokenizeOptions>();
     CLI::App *command = addCommand(set, "tokenize", "Text to token ids and back", options, runTokenize);
-    command->add_option("model", options->model, "GGUF file; one with a vocabulary only will do")->required();
+    command
+        ->add_option("model", options->model,
+                     "GGUF file (one with a vocabulary only will do), Hugging Face folder, "
+                     "tokenizer.json or tokenizer.model")
+        ->required();
     command->add_option("text", options->text, "The text (with --decode: ids, 1,2,3)");
     command->add_option("--file", options->file, "Take the text from a file; - is standard input");
     command->add_option("--jsonl", options->jsonl,

@@ -3,6 +3,7 @@
 
 #include "engine/base/mappedfile.h"
 #include "engine/base/result.h"
+#include "engine/base/textlist.h"
 #include "kernels/formats/tensortype.h"
 
 #include <array>
@@ -84,6 +85,7 @@ public:
     Result<bool> boolValue(std::string_view key) const;
     Result<std::string_view> stringValue(std::string_view key) const;
     Result<std::vector<std::string>> stringArray(std::string_view key) const;
+    Result<TextList> textList(std::string_view key) const; ///< the same in less memory
     Result<std::vector<float>> floatArray(std::string_view key) const;
     Result<std::vector<std::int64_t>> integerArray(std::string_view key) const;
 

@@ -2,13 +2,17 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
+#include "engine/base/textlist.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tokenloupe {
+
+struct TextPipeline;
 
 enum class TokenKind : std::uint8_t { Normal, Unknown, Control, UserDefined, Unused, Byte };
 
@@ -21,12 +25,16 @@ struct VocabularyData
     std::vector<std::string> texts;
     std::vector<float> scores;       ///< empty or texts.size()
     std::vector<TokenKind> kinds;    ///< texts.size()
-    std::vector<std::string> merges; ///< "left right", best first
+    TextList merges;                 ///< "left right", best first
     std::optional<TokenId> bos, eos, eot, unknown, padding;
     bool addBos = false;
     bool addEos = false;
     bool addSpacePrefix = true;
     bool removeExtraWhitespaces = false;
+    std::vector<TokenId> endOfTurn; ///< more tokens that end a turn, besides eos and eot
+    /// Of a Hugging Face vocabulary: how text becomes tokens. It then stands for `pre`, `merges` and the
+    /// flags.
+    std::shared_ptr<const TextPipeline> pipeline;
 };
 
 } // namespace tokenloupe

@@ -185,4 +185,32 @@ std::vector<SpecialMatch> SpecialMatcher::find(std::string_view text, SpecialTok
     return matches;
 }
 
+std::vector<SpecialMatch> SpecialMatcher::findLeftmost(std::string_view text) const
+{
+    std::vector<SpecialMatch> matches;
+    if (m_nodes.size() == 1)
+        return matches;
+    const Search search(*this, SpecialTokens::Parse, {});
+    const auto size = static_cast<std::uint32_t>(text.size());
+    NodeIndex node = root;
+    for (std::uint32_t i = size; i-- > 0;) {
+        node = step(node, static_cast<unsigned char>(text[i]));
+        if (node == root)
+            continue;
+        const Search::Candidate found = search.longest(i, node, size - i);
+        if (found.node != root)
+            matches.push_back({{i, i + m_nodes[found.node].depth}, found.id});
+    }
+    std::reverse(matches.begin(), matches.end());
+    std::uint32_t done = 0;
+    const auto overlaps = [&done](const SpecialMatch &match) {
+        if (match.range.begin < done)
+            return true;
+        done = match.range.end;
+        return false;
+    };
+    matches.erase(std::remove_if(matches.begin(), matches.end(), overlaps), matches.end());
+    return matches;
+}
+
 } // namespace tokenloupe

@@ -40,6 +40,10 @@ public:
     std::vector<SpecialMatch> find(std::string_view text, SpecialTokens special,
                                    std::span<const ByteRange> literal) const;
 
+    /// All texts, parsed or not, as a search from left to right finds them: at each place the longest one,
+    /// then on behind it.
+    std::vector<SpecialMatch> findLeftmost(std::string_view text) const;
+
 private:
     using NodeIndex = std::uint32_t;
     static constexpr NodeIndex root = 0;

@@ -30,8 +30,8 @@ public:
     {}
 
     void begin() { m_nodes.clear(); }
-    /// One more symbol of one byte.
-    void append(std::uint32_t symbol) { m_nodes.push_back({{symbol, 1}}); }
+    /// One more symbol of so many bytes.
+    void append(std::uint32_t symbol, std::uint32_t length = 1) { m_nodes.push_back({{symbol, length}}); }
     /// Merges what was appended; `applied` gets the merges in order when given. The result lives until
     /// begin().
     std::span<const Symbol> merge(std::vector<Applied> *applied);

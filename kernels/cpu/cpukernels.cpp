@@ -66,6 +66,25 @@ const CpuKernels &cpuKernels()
     return portableKernels();
 }
 
+const LogitKernels *logitKernelsFor(IsaLevel level)
+{
+    if (!cpuKernelsFor(level))
+        return nullptr;
+#ifdef TOKENLOUPE_X86_KERNELS
+    if (level == IsaLevel::Avx512)
+        return &avx512LogitKernels();
+    if (level == IsaLevel::Avx2)
+        return &avx2LogitKernels();
+#endif
+    return &portableLogitKernels();
+}
+
+const LogitKernels &logitKernels()
+{
+    static const LogitKernels &best = *logitKernelsFor(cpuKernels().level);
+    return best;
+}
+
 const FastKernels *fastKernelsFor(IsaLevel level)
 {
 #ifdef TOKENLOUPE_X86_KERNELS

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/fastkernels.h"
+#include "kernels/cpu/logitkernels.h"
 
 // One function for each file that is compiled with options of its own. Calling one only returns a table;
 // whether the machine can run what is in it is for cpuKernelsFor() to find out.
@@ -16,5 +17,9 @@ const CpuKernels &avx512Kernels(); ///< only where the build is for x86-64
 const FastKernels &portableFastKernels();
 const FastKernels &avx2FastKernels();   ///< only where the build is for x86-64
 const FastKernels &avx512FastKernels(); ///< only where the build is for x86-64
+
+const LogitKernels &portableLogitKernels();
+const LogitKernels &avx2LogitKernels();   ///< only where the build is for x86-64
+const LogitKernels &avx512LogitKernels(); ///< only where the build is for x86-64
 
 } // namespace tokenloupe

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "kernels/cpu/activationkernels.h"
+#include "kernels/cpu/attentionkernels.h"
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/matmulkernels.h"
 #include "kernels/cpu/quantizekernels.h"
 #include "kernels/cpu/vectorkernels.h"
+#include "kernels/cpu/weightquantize.h"
 
 namespace tokenloupe::kernel {
 
@@ -13,10 +15,11 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr CpuKernels table(IsaLevel level, const char *name)
 {
-    return {level,           name,        matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
-            siluMultiply<V>, dot<V>,      axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
-            maximum<V>,      toHalf<V>,   fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
-            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>};
+    return {level,           name,         matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
+            siluMultiply<V>, dot<V>,       axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
+            maximum<V>,      toHalf<V>,    fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
+            multiply<V>,     geluTanh<V>,  gelu<V>,     softCap<V>,        scoreRows<V>,   weighRows<V>,
+            transposeRows<V>, scoreTile<V>, quantizeWeights<V>};
 }
 
 } // namespace tokenloupe::kernel

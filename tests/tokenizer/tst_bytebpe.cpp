@@ -387,7 +387,7 @@ private slots:
         QCOMPARE(tokenizer.error().code, ErrorCode::Unsupported);
         QVERIFY(tokenizer.error().text().find('\n') == std::string::npos);
         QVERIFY(model.contains('\n') || tokenizer.error().text().find(data.model) != std::string::npos);
-        QCOMPARE(makeTokenizer({}).error().code, ErrorCode::BadFile);
+        QCOMPARE(makeTokenizer(VocabularyData{}).error().code, ErrorCode::BadFile);
     }
 
     void threads()

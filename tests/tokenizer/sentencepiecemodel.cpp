@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/tokenizer/sentencepiecemodel.h"
+#include "tests/tokenizer/sentencepiecemodel.h"
 
 #include "engine/base/utf8.h"
 #include "engine/tokenizer/bytetokentext.h"
-#include "engine/tokenizer/protowriter.h"
+#include "tests/tokenizer/protowriter.h"
 
 #include <cmath>
 #include <cstdint>
