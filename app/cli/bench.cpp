@@ -131,7 +131,7 @@ Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repet
         {"model", options.model},
         {"threads", last.threads},
         {"precision", options.session.precision},
-        {"quantize", options.session.quantize},
+        {"quantize", loadQuantizationName(options.session.loadOptions().quantization)},
         {"weights_bytes", last.weightsBytes},
         {"load_ms", lists.load},
         {"ttft_ms", lists.ttft},
