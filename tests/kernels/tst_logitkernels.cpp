@@ -15,7 +15,7 @@ using namespace tokenloupe;
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-const float nan = std::numeric_limits<float>::quiet_NaN();
+const float notANumber = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> randomRow(std::size_t n, unsigned seed)
 {
@@ -98,7 +98,7 @@ private Q_SLOTS:
 
         for (const std::size_t at : {std::size_t(0), n / 2, n - 1}) {
             std::vector<float> flawed = row;
-            flawed[at] = nan;
+            flawed[at] = notANumber;
             scan = kernels.scan(flawed.data(), size);
             QVERIFY(scan.hasNan != 0);
             float rest = -infinity;
