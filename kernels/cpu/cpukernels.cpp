@@ -2,6 +2,7 @@
 #include "kernels/cpu/cpukernels.h"
 
 #include "kernels/cpu/isakernels.h"
+#include "kernels/cpu/readkernel.h"
 
 #ifdef TOKENLOUPE_X86_KERNELS
 #include <cpuid.h>
@@ -83,6 +84,17 @@ const LogitKernels &logitKernels()
 {
     static const LogitKernels &best = *logitKernelsFor(cpuKernels().level);
     return best;
+}
+
+float readAll(const std::byte *data, std::int64_t bytes)
+{
+#ifdef TOKENLOUPE_X86_KERNELS
+    if (cpuKernels().level == IsaLevel::Avx512)
+        return avx512ReadAll(data, bytes);
+    if (cpuKernels().level == IsaLevel::Avx2)
+        return avx2ReadAll(data, bytes);
+#endif
+    return portableReadAll(data, bytes);
 }
 
 const FastKernels *fastKernelsFor(IsaLevel level)

@@ -22,4 +22,8 @@ const LogitKernels &portableLogitKernels();
 const LogitKernels &avx2LogitKernels();   ///< only where the build is for x86-64
 const LogitKernels &avx512LogitKernels(); ///< only where the build is for x86-64
 
+float portableReadAll(const std::byte *data, std::int64_t bytes);
+float avx2ReadAll(const std::byte *data, std::int64_t bytes);   ///< likewise
+float avx512ReadAll(const std::byte *data, std::int64_t bytes); ///< likewise
+
 } // namespace tokenloupe
