@@ -78,7 +78,10 @@ Result<std::string> readClass(std::string_view pattern, std::size_t &at, int dep
             const std::size_t end = pattern.find(":]", at);
             std::string_view name = pattern.substr(at + 2, end - at - 2);
             const bool notIn = name.starts_with("^");
-            const auto members = unicodePropertyMembers(name.substr(notIn ? 1 : 0));
+            name.remove_prefix(notIn ? 1 : 0);
+            // Here, other than in \p{Punct}, symbols are among them.
+            const auto members =
+                name == "punct" ? std::optional<std::string>("\\p{P}\\p{S}") : unicodePropertyMembers(name);
             if (!members)
                 return bad(pattern, at, "a class of an unknown name");
             if (notIn)
@@ -137,7 +140,8 @@ Result<RubyEscape> readProperty(std::string_view pattern, std::size_t &at)
 
 std::string_view wordMembers()
 {
-    return "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+    // note: of the other numbers only those of Latin-1 belong to it, as Oniguruma's tables have it.
+    return "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 }
 
 Result<RubyEscape> readRubyEscape(std::string_view pattern, std::size_t &at)
