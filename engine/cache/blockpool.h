@@ -12,8 +12,8 @@
 namespace tokenloupe {
 
 /// Fixed number of equal blocks for the layers of one group. A block holds K and V of blockTokens tokens for
-/// each of these layers, laid out (kvHead, slot, headSize), so that one head's keys (or values) of a block
-/// are contiguous. Memory is reserved at once but becomes resident only as blocks are written (anonymous
+/// each of these layers; one head's keys (or values) of a block are contiguous, and mostly those of the next
+/// block follow. Memory is reserved at once but becomes resident only as blocks are written (anonymous
 /// mapping). Blocks are reference-counted: everyone who keeps one holds a reference. Not thread-safe; the
 /// engine thread's.
 class BlockPool
@@ -47,7 +47,7 @@ public:
     std::byte *values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const;
 
 private:
-    /// Where a layer's rows lie in a block's share of the two planes.
+    /// Where a layer's rows lie in a block's share of the two planes, were it alone.
     struct LayerPlace
     {
         std::uint64_t keys = 0;   // offset of the first head
@@ -57,6 +57,9 @@ private:
     };
 
     BlockPool() = default;
+    std::uint64_t offset(BlockId block, std::uint64_t stride, std::uint64_t head,
+                         std::uint64_t headBytes) const;
+
     KvShape m_shape;
     KvLayerGroup m_group;
     std::vector<LayerPlace> m_places;        // by layer of the model
@@ -68,6 +71,7 @@ private:
     // first.
     std::byte *m_keys = nullptr;
     std::byte *m_values = nullptr;
+    std::uint64_t m_neighbours = 1; // blocks whose rows of a head lie behind each other
     std::uint64_t m_keyStride = 0; // bytes of one block's keys, all layers of the group
     std::uint64_t m_valueStride = 0;
 };

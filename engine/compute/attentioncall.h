@@ -35,21 +35,14 @@ public:
     void merge(std::uint32_t turn, std::int64_t rowAndHead) const;
 
 private:
-    struct Total
-    {
-        float maximum = 0.0F;
-        float sum = 0.0F;
-        bool isStarted = false;
-    };
-
     void cut(std::uint32_t lanes, std::uint32_t parts);
     void split(std::vector<float> &shared);
     AttentionTile tileAt(std::int64_t tile, float *scratch) const;
     std::int64_t laneAt(std::int64_t row, std::uint32_t head) const;
     float *outputOf(std::int64_t row, std::uint32_t head) const;
     void runWhole(const AttentionTile &tile, float *scratch) const;
-    void add(const float *part, Total &total, float *output) const;
-    void finish(const Total &total, std::int64_t row, std::uint32_t head) const;
+    void begin(float *total) const;
+    void finish(const float *total, std::int64_t row, std::uint32_t head) const;
 
     AttentionInput m_input;
     Activations m_output;
@@ -67,7 +60,7 @@ private:
     std::uint32_t m_turns = 1;
     std::int64_t m_piecesOfTile = 1; // in one turn
     float *m_sums = nullptr;         // (tiles × pieces of a turn × lanes of a tile × sumStride)
-    float *m_totals = nullptr;       // (rows × heads × 2): maximum and sum after the turns so far
+    float *m_totals = nullptr;       // (rows × heads × sumStride): after the turns so far
 };
 
 } // namespace tokenloupe

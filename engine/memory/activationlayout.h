@@ -50,7 +50,8 @@ struct AttentionScratch
     std::uint64_t sumStride = 0; ///< of sums: a line for maximum and sum of the exponentials, then the values
     std::uint64_t queries = 0;   ///< (lanes × keyStride), scaled
     std::uint64_t scores = 0;    ///< (lanes × piece)
-    std::uint64_t sums = 0;      ///< (lanes × sumStride)
+    std::uint64_t sums = 0;      ///< (lanes × sumStride): of one piece of the positions
+    std::uint64_t totals = 0;    ///< (lanes × sumStride): of all pieces so far
     std::uint64_t keys = 0;      ///< (keyStride × chunk): keys, one a column
     std::uint64_t rows = 0;      ///< (chunk × the larger head size): keys or values as float32
     std::uint64_t total = 0;

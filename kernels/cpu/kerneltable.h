@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/cpu/activationkernels.h"
-#include "kernels/cpu/attentionkernels.h"
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/matmulkernels.h"
 #include "kernels/cpu/quantizekernels.h"
@@ -17,7 +16,7 @@ constexpr CpuKernels table(IsaLevel level, const char *name)
     return {level,           name,        matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
             siluMultiply<V>, dot<V>,      axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
             maximum<V>,      toHalf<V>,   fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
-            multiply<V>,     geluTanh<V>, gelu<V>, softCap<V>, scoreRows<V>, weighRows<V>, transposeRows<V>, scoreTile<V>};
+            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>};
 }
 
 } // namespace tokenloupe::kernel
