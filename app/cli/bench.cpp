@@ -12,21 +12,21 @@ namespace tokenloupe::cli {
 
 namespace {
 
-/// What one token reads of the weights: all tensors once, but of the embedding table one row only, unless it
+/// What one token reads of the weights: all of them once, but of the embedding table one row only, unless it
 /// is the output head too, and of experts those that it takes.
 std::uint64_t bytesPerToken(const Model &model)
 {
-    std::uint64_t bytes = 0;
-    const std::span<const std::byte> table = model.weights().tokenEmbedding.data;
-    for (const GgufTensor &tensor : model.file().tensors()) {
-        const bool isTable = tensor.data.data() == table.data();
-        const bool isOfExperts = model.config().experts > 0 && tensor.dimensions == 3;
-        if (isOfExperts)
-            bytes += tensor.bytes / model.config().experts * model.config().expertsUsed;
-        else if (!isTable || model.weights().outputKind == OutputHead::Tied)
-            bytes += tensor.bytes;
-        else
-            bytes += tensor.bytes / std::max<std::uint64_t>(1, model.config().vocabulary);
+    const ModelWeights &weights = model.weights();
+    std::uint64_t bytes = model.weightsBytes();
+    const std::uint64_t table = weights.tokenEmbedding.data.size();
+    if (weights.outputKind != OutputHead::Tied)
+        bytes -= table - table / std::max<std::uint64_t>(1, model.config().vocabulary);
+    for (const LayerWeights &layer : weights.layers) {
+        std::uint64_t experts = 0;
+        for (const ExpertWeights &expert : layer.experts)
+            experts += expert.gate.data.size() + expert.up.data.size() + expert.down.data.size();
+        if (experts > 0)
+            bytes -= experts - experts / model.config().experts * model.config().expertsUsed;
     }
     return bytes;
 }
@@ -47,17 +47,19 @@ struct Repetition
     std::uint64_t residentBytes = 0;
     int threads = 0;
     std::uint64_t bytesPerToken = 0;
+    std::uint64_t weightsBytes = 0;
     std::string backend, isa;
 };
 
 Result<Repetition> measure(CommandSet &set, const BenchOptions &options, SessionSettings settings)
 {
     Repetition out;
-    auto model = loadModel(options.model, nullptr, set.interrupt.token());
+    auto model = loadModel(options.model, nullptr, set.interrupt.token(), options.session.loadOptions());
     if (!model)
         return tl::unexpected(model.error());
     out.loadMs = (*model)->loadMs;
     out.bytesPerToken = bytesPerToken(*(*model)->model);
+    out.weightsBytes = (*model)->model->weightsBytes();
     const std::uint32_t vocabulary = (*model)->config().vocabulary;
     if (settings.contextTokens == 0)
         settings.contextTokens = std::max(options.prompt, options.depth + options.predict + 2) + 1;
@@ -129,6 +131,8 @@ Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repet
         {"model", options.model},
         {"threads", last.threads},
         {"precision", options.session.precision},
+        {"quantize", options.session.quantize},
+        {"weights_bytes", last.weightsBytes},
         {"load_ms", lists.load},
         {"ttft_ms", lists.ttft},
         {"prefill_tps", lists.prefill},
@@ -159,6 +163,10 @@ std::string benchText(const Json &facts)
     rest.row({"model", facts["model"].get<std::string>()});
     rest.row({"backend", facts["backend"].get<std::string>() + " " + facts["isa"].get<std::string>() + ", " +
                              facts["threads"].dump() + " threads, " + facts["precision"].get<std::string>()});
+    rest.row({"weights", byteText(facts["weights_bytes"].get<std::uint64_t>()) +
+                             (facts["quantize"] == "stored"
+                                  ? std::string(" as stored")
+                                  : ", quantised to " + facts["quantize"].get<std::string>())});
     rest.row({"weights read per token", byteText(facts["bytes_per_token"].get<std::uint64_t>())});
     rest.row({"memory read speed", fixed(bandwidth[0] / 1e9, 2) + " GB/s before, " +
                                        fixed(bandwidth[1] / 1e9, 2) + " GB/s after"});

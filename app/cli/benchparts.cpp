@@ -179,7 +179,7 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
 ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSettings settings)
 {
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     if (settings.contextTokens == 0)

@@ -114,7 +114,7 @@ ExitStatus runRun(CommandSet &set, const RunOptions &options)
     sampler->seed = options.seed.value_or(randomSeed());
 
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     const auto ids = promptIds(options, *model);

@@ -76,7 +76,8 @@ Json scoreJson(const Scores &scores, const ScoreOptions &options)
              {"mean_nll", scores.nll.empty() ? Json() : number(scores.meanNll())},
              {"perplexity", scores.nll.empty() ? Json() : number(std::exp(scores.meanNll()))},
              {"argmax", jsonOf(scores.argmax)},
-             {"precision", options.session.precision}};
+             {"precision", options.session.precision},
+             {"quantize", options.session.quantize}};
     if (options.top > 0) {
         out["logsumexp"] = listOf(scores.logSumExp);
         Json positions = Json::array();
@@ -131,7 +132,7 @@ std::shared_ptr<LogitStore> referenceRows(CommandSet &set, const ScoreOptions &o
 {
     std::shared_ptr<const LoadedModel> other = model;
     if (*options.against != "exact") {
-        other = loadModelShowing(set, *options.against, status);
+        other = loadModelShowing(set, *options.against, ModelLoadOptions(), status);
         if (!other)
             return nullptr;
         if (Status same = sameVocabulary(*model, *other); !same) {
@@ -174,7 +175,7 @@ ExitStatus runScore(CommandSet &set, const ScoreOptions &options)
             return terminal.usage("score: " + ids.error().text());
     }
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     const auto ids = scoredIds(options, *model);

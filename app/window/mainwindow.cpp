@@ -147,7 +147,7 @@ void MainWindow::connectEngine()
     connect(&host, &EngineHost::modelOpened, this, &MainWindow::refreshAttentionKinds);
     connect(&host, &EngineHost::configured, this, &MainWindow::refreshAttentionKinds);
     connect(&host, &EngineHost::modelOpened, this, [this] {
-        m_openPath = m_openingPath;
+        m_openPath = QString::fromStdString(m_inspector.host.status().model->model->path().string());
         m_messageRow->hide();
         QStringList recent = m_settings.value(QStringLiteral("recentModels")).toStringList();
         recent.removeAll(m_openPath);
@@ -223,8 +223,7 @@ void MainWindow::showMessage(const Message &message)
 
 void MainWindow::openModel(const QString &path)
 {
-    m_openingPath = QFileInfo(path).absoluteFilePath();
-    m_inspector.host.openModel(m_openingPath, m_session);
+    m_inspector.host.openModel(QFileInfo(path).absoluteFilePath(), m_session, m_loadOptions);
 }
 
 void MainWindow::restoreLayout()

@@ -85,10 +85,10 @@ private:
     Inspector m_inspector;
     InspectorContext m_context;
     KvCachePanel *m_cache = nullptr;
-    SessionSettings m_session; ///< for the next model that is opened
+    SessionSettings m_session;      ///< for the next model that is opened
+    ModelLoadOptions m_loadOptions; ///< the same
     EngineSettingsDialog *m_engineSettings = nullptr;
-    QString m_openPath;    // of the model that is open
-    QString m_openingPath; // of the one that is being opened
+    QString m_openPath; // of the model that is open
 
     std::map<QString, PanelDock *> m_docks;
     std::vector<QAction *> m_actions; // everything that the palette offers

@@ -250,10 +250,18 @@ void MainWindow::createDeviceMenu()
 {
     m_deviceMenu = new QMenu(tr("Device"), this);
     m_session = savedSession();
+    m_loadOptions.quantization =
+        loadQuantizationOf(m_settings.value(QStringLiteral("engine/quantize")).toString().toStdString())
+            .value_or(LoadQuantization::AsStored);
     m_engineSettings = new EngineSettingsDialog(m_context, this);
     connect(m_engineSettings, &EngineSettingsDialog::applied, this, [this] {
-        m_session = m_inspector.host.status().session;
+        const EngineStatus &status = m_inspector.host.status();
+        m_session = status.session;
         saveSession(m_session);
+        m_loadOptions.quantization = status.model->options.quantization;
+        const std::string_view quantize = loadQuantizationName(m_loadOptions.quantization);
+        m_settings.setValue(QStringLiteral("engine/quantize"),
+                            QString::fromUtf8(quantize.data(), qsizetype(quantize.size())));
     });
     auto *settings = new QAction(tr("Precision, context and cache…"), this);
     settings->setIcon(Theme::instance().icon(QStringLiteral("settings")));

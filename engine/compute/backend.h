@@ -6,6 +6,7 @@
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
 #include "engine/cache/kvview.h"
+#include "engine/compute/usablecores.h"
 #include "engine/model/model.h"
 
 #include <cstddef>
@@ -137,6 +138,5 @@ public:
 /// The CPU with `threads` threads (the caller's is one of them); 0: one for each core that this process may
 /// use.
 Result<std::shared_ptr<Backend>> makeCpuBackend(int threads);
-int usableCores();
 
 } // namespace tokenloupe

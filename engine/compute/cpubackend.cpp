@@ -55,10 +55,16 @@ Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision 
                            const std::stop_token &stop)
 {
     m_packed.reset();
+    m_inPlace.reset();
     m_following.clear();
     m_lastCall = nullptr;
-    if (precision == Precision::Exact)
+    if (precision == Precision::Exact) {
+        auto inPlace = model->keepInPlace(*m_pool, progress, stop);
+        if (!inPlace)
+            return tl::unexpected(inPlace.error());
+        m_inPlace = std::move(*inPlace);
         return {};
+    }
     auto packed = PackedWeights::of(model, *m_pool, progress, stop);
     if (!packed)
         return tl::unexpected(packed.error());

@@ -26,7 +26,10 @@ public:
     CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels, const FastKernels &fastKernels);
 
     std::string name() const override { return "CPU"; }
-    std::string isa() const override { return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name; }
+    std::string isa() const override
+    {
+        return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name;
+    }
     int threads() const override { return m_pool->threads(); }
 
     Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
@@ -91,6 +94,7 @@ private:
     const CpuKernels &m_kernels;
     const FastKernels &m_fastKernels;
     std::shared_ptr<const PackedWeights> m_packed; // null: exact
+    std::shared_ptr<const void> m_inPlace;         // exact: the weights stay where they are
     StretchQueue m_queue;
     RotaryTables m_rotary;
     RotaryTables m_keyRotary; // of all positions: keys that are stored unrotated

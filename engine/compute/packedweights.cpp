@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/packedweights.h"
 
-#include "engine/cache/hostmemory.h"
 #include "engine/compute/stretchqueue.h"
+#include "engine/model/quantizedweights.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <sys/mman.h>
 #include <unordered_set>
 
 namespace tokenloupe {
@@ -16,7 +15,6 @@ namespace {
 
 // What is packed between two looks at the stop token, and given back to the system at a time.
 constexpr std::int64_t pieceBytes = std::int64_t(4) << 20;
-constexpr std::uint64_t hugePage = std::uint64_t(2) << 20;
 
 /// Copies that are alive, so that a model is packed once however many backends run it.
 struct Registry
@@ -99,6 +97,17 @@ void releaseFileForm(const Model &model)
         model.releasePages(weight->data);
 }
 
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan)
+{
+    const QuantizedWeights *quantized = model.quantized();
+    if (!quantized)
+        return 0;
+    std::uint64_t bytes = quantized->plan().bytes;
+    for (const Weight *weight : plan.matrices)
+        bytes -= quantized->contains(weight->data) ? weight->data.size() : 0;
+    return bytes;
+}
+
 Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,
                                                                WorkerPool &pool, Progress *progress,
                                                                const std::stop_token &stop)
@@ -125,10 +134,12 @@ Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model,
     if (progress)
         progress->start(plan.packedBytes);
     std::shared_ptr<PackedWeights> packed(new PackedWeights);
-    if (Status room = packed->reserve(plan.packedBytes); !room)
-        return tl::unexpected(room.error());
+    auto memory = HostRegion::reserve(plan.packedBytes, "packed weights");
+    if (!memory)
+        return tl::unexpected(memory.error());
+    packed->m_memory = std::move(*memory);
     StretchQueue queue(pool.threads());
-    std::byte *out = packed->m_memory;
+    std::byte *out = packed->m_memory.data();
     for (const Weight *weight : plan.matrices) {
         const std::int64_t stripeBytes = packedStripeBytes(weight->type, weight->columns);
         const std::int64_t stripes = stripesOf(weight->rows);
@@ -138,10 +149,13 @@ Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model,
             if (stop.stop_requested())
                 return makeError(ErrorCode::Cancelled, "pack the weights");
             const std::int64_t end = std::min(begin + piece, stripes);
-            packMatrix(*weight, begin, end, out, pool, queue);
             const auto first = static_cast<std::uint64_t>(begin * stripeRows) * rowBytes;
             const auto last = static_cast<std::uint64_t>(std::min(end * stripeRows, weight->rows)) * rowBytes;
-            model.releasePages(weight->data.subspan(first, last - first));
+            const auto rows = weight->data.subspan(first, last - first);
+            if (Status there = model.restorePages(rows, pool); !there)
+                return tl::unexpected(there.error());
+            packMatrix(*weight, begin, end, out, pool, queue);
+            model.releasePages(rows);
             if (progress)
                 progress->advance(static_cast<std::uint64_t>((end - begin) * stripeBytes));
         }
@@ -150,30 +164,6 @@ Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model,
         out += stripes * stripeBytes;
     }
     return packed;
-}
-
-Status PackedWeights::reserve(std::uint64_t bytes)
-{
-    if (bytes == 0)
-        return {};
-    if (exceedsHostMemory(bytes))
-        return outOfHostMemory("packed weights", bytes);
-    const std::uint64_t whole = (bytes + hugePage - 1) / hugePage * hugePage;
-    void *memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return outOfHostMemory("packed weights", bytes);
-    m_memory = static_cast<std::byte *>(memory);
-    m_bytes = bytes;
-#ifdef MADV_HUGEPAGE
-    ::madvise(memory, whole, MADV_HUGEPAGE); // fewer look-ups of addresses; only a wish
-#endif
-    return {};
-}
-
-PackedWeights::~PackedWeights()
-{
-    if (m_memory)
-        ::munmap(m_memory, (m_bytes + hugePage - 1) / hugePage * hugePage);
 }
 
 const PackedMatrix *PackedWeights::find(const Weight &weight) const

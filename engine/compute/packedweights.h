@@ -3,6 +3,7 @@
 
 #include "engine/base/progress.h"
 #include "engine/base/result.h"
+#include "engine/cache/hostregion.h"
 #include "engine/compute/workerpool.h"
 #include "engine/model/model.h"
 #include "kernels/cpu/packedformat.h"
@@ -27,22 +28,16 @@ public:
                                                            WorkerPool &pool, Progress *progress = nullptr,
                                                            const std::stop_token &stop = {});
 
-    ~PackedWeights();
-    PackedWeights(const PackedWeights &) = delete;
-    PackedWeights &operator=(const PackedWeights &) = delete;
-
     /// Null for a weight that is not packed.
     const PackedMatrix *find(const Weight &weight) const;
-    std::uint64_t bytes() const { return m_bytes; }
+    std::uint64_t bytes() const { return m_memory.bytes(); }
 
 private:
     PackedWeights() = default;
     static Result<std::shared_ptr<PackedWeights>> create(const Model &model, WorkerPool &pool,
                                                          Progress *progress, const std::stop_token &stop);
-    Status reserve(std::uint64_t bytes);
 
-    std::byte *m_memory = nullptr;
-    std::uint64_t m_bytes = 0;
+    HostRegion m_memory;
     std::unordered_map<const std::byte *, PackedMatrix> m_matrices; // by where the file's form begins
 };
 
@@ -66,5 +61,7 @@ std::vector<WeightTypeUse> weightTypeUses(const Model &model);
 /// Gives the pages of the file's form of those matrices back to the system: after something else than the
 /// packed form was computed with. They are read again when they are touched.
 void releaseFileForm(const Model &model);
+/// What was quantised at load and is not packed: it stays in memory as it is.
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan);
 
 } // namespace tokenloupe

@@ -138,12 +138,17 @@ Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySetting
                           " × " + text(numbers) + " sines and cosines, 4 bytes each"};
 }
 
-std::string weightsText(std::uint64_t bytes, std::uint64_t packed)
+std::string weightsText(std::uint64_t bytes, const RunMemorySettings &settings)
 {
-    if (packed == 0)
+    const std::uint64_t mapped = bytes - settings.packedBytes - settings.quantizedBytes;
+    if (mapped == bytes)
         return text(bytes) + " bytes of tensors, mapped from the file";
-    return text(packed) + " bytes of tensors, laid out for the fast kernels + " + text(bytes - packed) +
-           " bytes mapped from the file";
+    std::string how;
+    if (settings.packedBytes > 0)
+        how = text(settings.packedBytes) + " bytes of tensors, laid out for the fast kernels + ";
+    if (settings.quantizedBytes > 0)
+        how += text(settings.quantizedBytes) + " bytes of tensors, quantised at load + ";
+    return how + text(mapped) + " bytes mapped from the file";
 }
 
 } // namespace
@@ -253,8 +258,7 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
     if (Status good = checkSettings(config, settings); !good)
         return tl::unexpected(good.error());
     MemoryPlan plan;
-    plan.items.push_back(
-        {MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings.packedBytes)});
+    plan.items.push_back({MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings)});
     for (const auto &item : {planKvCache(config, settings), planActivations(config, settings)}) {
         if (!item)
             return tl::unexpected(item.error());

@@ -2,8 +2,9 @@
 #include "engine/model/model.h"
 
 #include "engine/model/modelloader.h"
+#include "engine/model/quantizedweights.h"
 
-#include <map>
+#include <algorithm>
 
 namespace tokenloupe {
 
@@ -25,32 +26,47 @@ Weight valuesOf(const Weight &vector, std::int64_t first, std::int64_t count)
 }
 
 Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path &path, Progress *progress,
-                                                 std::stop_token stop)
+                                                 std::stop_token stop, const ModelLoadOptions &options)
 {
     auto file = GgufFile::open(path);
     if (!file)
         return tl::unexpected(file.error());
-    return fromFile(std::move(*file), path, progress, std::move(stop));
+    return fromFile(std::move(*file), path, progress, std::move(stop), options);
 }
 
 Result<std::shared_ptr<const Model>> Model::fromFile(std::shared_ptr<const GgufFile> file,
                                                      std::filesystem::path path, Progress *progress,
-                                                     std::stop_token stop)
+                                                     std::stop_token stop, const ModelLoadOptions &options)
 {
-    return ModelLoader(std::move(file), std::move(path)).load(progress, stop);
+    return ModelLoader(std::move(file), std::move(path), options).load(progress, stop);
 }
 
 std::string Model::mainType() const
 {
-    std::map<TensorType, std::uint64_t> bytes;
-    for (const GgufTensor &tensor : m_file->tensors())
-        bytes[tensor.type] += tensor.bytes;
-    TensorType most = TensorType::F32;
-    for (const auto &[type, size] : bytes) {
-        if (size > bytes[most])
-            most = type;
-    }
-    return traitsOf(most).name;
+    const auto most = std::max_element(m_typeBytes.begin(), m_typeBytes.end(),
+                                       [](const auto &a, const auto &b) { return a.second < b.second; });
+    return traitsOf(most == m_typeBytes.end() ? TensorType::F32 : most->first).name;
+}
+
+void Model::releasePages(std::span<const std::byte> rows) const
+{
+    if (m_quantized && m_quantized->contains(rows))
+        m_quantized->release(rows);
+    else
+        m_file->releasePages(rows);
+}
+
+Status Model::restorePages(std::span<const std::byte> rows, WorkerPool &pool) const
+{
+    return m_quantized && m_quantized->contains(rows) ? m_quantized->restore(rows, pool) : Status();
+}
+
+Result<std::shared_ptr<const void>> Model::keepInPlace(WorkerPool &pool, Progress *progress,
+                                                       const std::stop_token &stop) const
+{
+    if (!m_quantized)
+        return nullptr;
+    return m_quantized->hold(pool, progress, stop);
 }
 
 } // namespace tokenloupe

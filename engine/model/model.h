@@ -6,9 +6,11 @@
 #include "engine/model/architecturespec.h"
 #include "engine/model/gguffile.h"
 #include "engine/model/modelconfig.h"
+#include "engine/model/modelloadoptions.h"
 #include "engine/model/vocabularydata.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -17,7 +19,11 @@
 
 namespace tokenloupe {
 
-/// A weight: a view into the file's mapping, shape checked against the config.
+class QuantizedWeights;
+class WorkerPool;
+
+/// A weight: a view into the file's mapping, or of what was quantised at load; shape checked against the
+/// config.
 struct Weight
 {
     TensorType type = TensorType::F32;
@@ -87,13 +93,13 @@ public:
     /// Loads from a GGUF file. Touches every weight page once so that progress means something
     /// and the first token is not slowed by page faults; cancellable every few MiB.
     static Result<std::shared_ptr<const Model>> load(const std::filesystem::path &path,
-                                                     Progress *progress = nullptr, std::stop_token stop = {});
+                                                     Progress *progress = nullptr, std::stop_token stop = {},
+                                                     const ModelLoadOptions &options = {});
 
     /// The same from a container that is open already; `path` is for show.
-    static Result<std::shared_ptr<const Model>> fromFile(std::shared_ptr<const GgufFile> file,
-                                                         std::filesystem::path path = {},
-                                                         Progress *progress = nullptr,
-                                                         std::stop_token stop = {});
+    static Result<std::shared_ptr<const Model>>
+    fromFile(std::shared_ptr<const GgufFile> file, std::filesystem::path path = {},
+             Progress *progress = nullptr, std::stop_token stop = {}, const ModelLoadOptions &options = {});
 
     const std::filesystem::path &path() const { return m_path; }
     const GgufFile &file() const { return *m_file; }
@@ -103,11 +109,21 @@ public:
     const VocabularyData &vocabulary() const { return m_vocabulary; }
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
     const std::vector<std::string> &warnings() const { return m_warnings; }
-    std::uint64_t weightsBytes() const { return m_weightsBytes; }
-    /// For whoever has a copy of these weights of its own. Reading them again is fine and brings them back.
-    void releasePages(std::span<const std::byte> weights) const { m_file->releasePages(weights); }
+    std::uint64_t weightsBytes() const { return m_weightsBytes; } ///< as they are held
+    /// The same by type, as they are held.
+    const std::map<TensorType, std::uint64_t> &typeBytes() const { return m_typeBytes; }
     /// The type that holds most bytes: "Q4_1".
     std::string mainType() const;
+    /// What was quantised at load; null: everything is as the file has it.
+    const QuantizedWeights *quantized() const { return m_quantized.get(); }
+
+    /// For whoever has a copy of these rows of its own. Those of the file may be read again and come back by
+    /// themselves; those that were quantised at load have to be asked for (restorePages(), keepInPlace()).
+    void releasePages(std::span<const std::byte> rows) const;
+    Status restorePages(std::span<const std::byte> rows, WorkerPool &pool) const;
+    /// For whoever reads the weights where they are: none is released as long as the result lives.
+    Result<std::shared_ptr<const void>> keepInPlace(WorkerPool &pool, Progress *progress = nullptr,
+                                                    const std::stop_token &stop = {}) const;
 
 private:
     friend class ModelLoader;
@@ -121,6 +137,8 @@ private:
     std::string m_chatTemplate;
     std::vector<std::string> m_warnings;
     std::uint64_t m_weightsBytes = 0;
+    std::map<TensorType, std::uint64_t> m_typeBytes;
+    std::shared_ptr<QuantizedWeights> m_quantized;
 };
 
 } // namespace tokenloupe

@@ -2,6 +2,7 @@
 #include "engine/model/modelloader.h"
 
 #include "engine/base/utf8.h"
+#include "engine/model/loadquantizer.h"
 #include "engine/model/weightassembler.h"
 
 #include <algorithm>
@@ -42,9 +43,11 @@ bool isInside(std::string_view name, std::uint32_t layers)
 
 } // namespace
 
-ModelLoader::ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::path path)
+ModelLoader::ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::path path,
+                         const ModelLoadOptions &options)
     : m_model(new Model)
     , m_file(*file)
+    , m_options(options)
 {
     m_model->m_file = std::move(file);
     m_model->m_path = std::move(path);
@@ -55,6 +58,8 @@ Result<std::shared_ptr<const Model>> ModelLoader::load(Progress *progress, const
     const Status status = readDescription()
                               .and_then([this] { return checkSupported(); })
                               .and_then([this] { return findWeights(); })
+                              .map([this] { countBytes(); })
+                              .and_then([&] { return quantize(progress, stop); })
                               .and_then([&] { return bringIntoMemory(progress, stop); });
     if (!status)
         return tl::unexpected(status.error());
@@ -148,23 +153,64 @@ Status ModelLoader::checkUnused(const GgufWeights &source)
     return {};
 }
 
-Status ModelLoader::bringIntoMemory(Progress *progress, const std::stop_token &stop)
+void ModelLoader::countBytes()
 {
-    for (const GgufTensor &tensor : m_file.tensors())
+    for (const GgufTensor &tensor : m_file.tensors()) {
         m_model->m_weightsBytes += tensor.bytes; // disjoint parts of the file: no wrap-around
+        m_model->m_typeBytes[tensor.type] += tensor.bytes;
+    }
+}
+
+Status ModelLoader::quantize(Progress *progress, const std::stop_token &stop)
+{
     if (progress)
         progress->start(m_model->m_weightsBytes);
+    const auto releaseStored = [file = m_model->m_file](std::span<const std::byte> range) {
+        file->releasePages(range);
+    };
+    auto quantized = LoadQuantizer(m_model->m_config, m_options)
+                         .quantize(m_model->m_weights, m_model->m_warnings, releaseStored, progress, stop);
+    if (!quantized)
+        return makeError(quantized.error().code, "load " + m_file.name(), quantized.error().message);
+    m_model->m_quantized = std::move(*quantized);
+    if (!m_model->m_quantized)
+        return {};
+    const QuantizationPlan &plan = m_model->m_quantized->plan();
+    m_model->m_weightsBytes -= plan.storedBytes - plan.bytes;
+    for (const MatrixConversion &matrix : plan.matrices) {
+        m_model->m_typeBytes[matrix.stored.type] -= matrix.stored.data.size();
+        m_model->m_typeBytes[matrix.type] += matrix.bytes;
+    }
+    std::erase_if(m_model->m_typeBytes, [](const auto &entry) { return entry.second == 0; });
+    return {};
+}
+
+Status ModelLoader::bringIntoMemory(Progress *progress, const std::stop_token &stop)
+{
     for (const GgufTensor &tensor : m_file.tensors()) {
-        for (std::size_t begin = 0; begin < tensor.data.size(); begin += chunkBytes) {
-            if (stop.stop_requested())
-                return makeError(ErrorCode::Cancelled, "load " + m_file.name(), "cancelled");
-            const std::size_t size = std::min(chunkBytes, tensor.data.size() - begin);
-            if (Status status = readAhead(tensor.data.subspan(begin, size)); !status)
-                return makeError(status.error().code, "load " + m_file.name(),
-                                 label(tensor.name) + ": " + status.error().message);
-            if (progress)
-                progress->advance(size);
+        std::vector<std::span<const std::byte>> parts{tensor.data};
+        if (m_model->m_quantized)
+            parts = m_model->m_quantized->partsOutside(tensor.data);
+        for (const std::span<const std::byte> part : parts) {
+            if (Status read = bringIntoMemory(tensor, part, progress, stop); !read)
+                return read;
         }
+    }
+    return {};
+}
+
+Status ModelLoader::bringIntoMemory(const GgufTensor &tensor, std::span<const std::byte> part,
+                                    Progress *progress, const std::stop_token &stop)
+{
+    for (std::size_t begin = 0; begin < part.size(); begin += chunkBytes) {
+        if (stop.stop_requested())
+            return makeError(ErrorCode::Cancelled, "load " + m_file.name(), "cancelled");
+        const std::size_t size = std::min(chunkBytes, part.size() - begin);
+        if (Status status = readAhead(part.subspan(begin, size)); !status)
+            return makeError(status.error().code, "load " + m_file.name(),
+                             label(tensor.name) + ": " + status.error().message);
+        if (progress)
+            progress->advance(size);
     }
     return {};
 }

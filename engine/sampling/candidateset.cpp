@@ -74,7 +74,7 @@ Candidate CandidateSet::best() const
 {
     if (!m_row.empty())
         return {idAt(firstEqual(m_row, m_maximum)), m_maximum};
-    return *std::min_element(m_list.items.begin(), m_list.items.end(), comesBefore);
+    return *std::min_element(m_list.items.begin(), m_list.items.end(), InDescendingOrder());
 }
 
 std::optional<std::size_t> CandidateSet::indexOf(TokenId id) const
@@ -327,7 +327,7 @@ void CandidateSet::divideBy(float divisor)
     for (Candidate &item : m_list.items)
         item.logit /= divisor;
     // Different logits may have become equal; a stable order would have to look at ids again.
-    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), comesBefore))
+    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), InDescendingOrder()))
         m_list.order = CandidateOrder::Unsorted;
 }
 
@@ -345,7 +345,7 @@ void CandidateSet::subtract(double value)
     }
     for (Candidate &item : m_list.items)
         item.logit = shifted(item.logit);
-    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), comesBefore))
+    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), InDescendingOrder()))
         m_list.order = CandidateOrder::Unsorted;
 }
 

@@ -50,7 +50,7 @@ void sortItems(std::vector<Candidate> &items)
     if (items.size() >= worthwhile && std::is_sorted(items.begin(), items.end(), idsRise))
         radixSort(items);
     else
-        std::sort(items.begin(), items.end(), comesBefore);
+        std::sort(items.begin(), items.end(), InDescendingOrder());
 }
 
 /// Leaves the `count` first, unsorted, the last of them at the end.
@@ -61,7 +61,7 @@ void cutToTop(std::vector<Candidate> &items, std::size_t count)
         return;
     }
     const auto last = items.begin() + static_cast<std::ptrdiff_t>(count - 1);
-    std::nth_element(items.begin(), last, items.end(), comesBefore);
+    std::nth_element(items.begin(), last, items.end(), InDescendingOrder());
     items.resize(count);
 }
 

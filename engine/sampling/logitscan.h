@@ -20,6 +20,12 @@ inline bool comesBefore(const Candidate &a, const Candidate &b)
     return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
 }
 
+/// The same for algorithms, which can inline it as a type.
+struct InDescendingOrder
+{
+    bool operator()(const Candidate &a, const Candidate &b) const { return comesBefore(a, b); }
+};
+
 enum class LogitFlaw { None, NotANumber, PositiveInfinity };
 /// The worst that the logits hold: +inf, else NaN, else nothing. -inf is no flaw: it bans a token.
 LogitFlaw findFlaw(std::span<const float> logits);

@@ -190,7 +190,7 @@ private:
         std::vector<Candidate> items(m_stretch.values.size());
         for (std::size_t i = 0; i < items.size(); ++i)
             items[i] = {TokenId(m_stretch.indexOf(i)), m_stretch.values[i]};
-        std::sort(items.begin(), items.end(), comesBefore);
+        std::sort(items.begin(), items.end(), InDescendingOrder());
         double running = m_running;
         for (std::size_t i = 0; i < items.size(); ++i) {
             running += m_weights.weightOf(items[i].logit);

@@ -77,10 +77,10 @@ PromptTokens joined(const nlohmann::ordered_json &messages)
 } // namespace
 
 Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path &path, Progress *progress,
-                                                     std::stop_token stop)
+                                                     std::stop_token stop, const ModelLoadOptions &options)
 {
     const auto start = std::chrono::steady_clock::now();
-    auto model = Model::load(path, progress, stop);
+    auto model = Model::load(path, progress, stop, options);
     if (!model)
         return tl::unexpected(model.error());
     auto tokenizer = makeTokenizer((*model)->vocabulary());
@@ -93,6 +93,7 @@ Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path
     loaded->model = std::move(*model);
     loaded->tokenizer = std::move(*tokenizer);
     loaded->warnings = loaded->model->warnings();
+    loaded->options = options;
     if (!loaded->tokenizer->recognised())
         loaded->warnings.push_back(
             "the pre-tokenizer \"" + loaded->model->vocabulary().pre +

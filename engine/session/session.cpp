@@ -103,6 +103,7 @@ RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings
     memory.threads = static_cast<std::uint32_t>(settings.threads);
     memory.vocabulary = vocabularyFacts(*model.model);
     memory.packedBytes = packing.packedBytes;
+    memory.quantizedBytes = quantizedBytesBeside(*model.model, packing);
     return memory;
 }
 
@@ -117,11 +118,12 @@ Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const
     return planMemory(model.config(), model.weightsBytes() - packing.fileBytes + packing.packedBytes, memory);
 }
 
-/// What is anonymous memory of the plan must fit this machine: weights that are not packed are a mapping of
-/// their file.
-Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, std::uint64_t packedBytes)
+/// What is anonymous memory of the plan must fit this machine: weights that are neither packed nor quantised
+/// are a mapping of their file.
+Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, const RunMemorySettings &memory)
 {
-    const std::uint64_t wanted = plan.total() - plan.bytesOf(MemoryPart::Weights) + packedBytes;
+    const std::uint64_t wanted =
+        plan.total() - plan.bytesOf(MemoryPart::Weights) + memory.packedBytes + memory.quantizedBytes;
     const std::uint64_t machine = physicalMemory();
     if (wanted <= machine)
         return {};
@@ -157,7 +159,9 @@ SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
         settings.overflow = OverflowPolicy::Stop;
     const auto complete = completed(settings, config);
     const auto plan = sessionPlan(model, settings);
-    if (complete && (!plan || !fitsMachine(*plan, *complete, packing(*model.model, *complete).packedBytes)))
+    if (complete &&
+        (!plan ||
+         !fitsMachine(*plan, *complete, memorySettings(model, *complete, packing(*model.model, *complete)))))
         settings.contextTokens = 0;
     return settings;
 }
@@ -181,7 +185,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
     auto newPlan = planFor(*model->model, packed, memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
-    if (Status fits = fitsMachine(*newPlan, own, packed.packedBytes); !fits)
+    if (Status fits = fitsMachine(*newPlan, own, memory); !fits)
         return fits;
     auto newBackend = makeCpuBackend(own.threads);
     if (!newBackend)
@@ -297,7 +301,7 @@ Status Session::rewind(StepIndex step)
     const bool isPresent = step.value() + 1 == run.steps() && !run.logitsReady;
     run.rewindTo(step.value());
     if (stored) {
-        run.take(*stored);
+        run.take(stored);
     } else if (!isPresent) {
         run.forgetLast();
         const auto computed = run.feed(nullptr, {});
@@ -326,9 +330,9 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     run->seed = seed;
     const LogitStore::Row stored = s.engine.logits->get({parent.id(), step});
     if (isNext || (step.value() + 1 == parent.steps() && !parent.logitsReady)) {
-        run->take(parent.currentLogits);
+        run->take(parent.currentLogits());
     } else if (stored) {
-        run->take(*stored);
+        run->take(stored);
     } else {
         run->forgetLast();
         const auto computed = run->feed(nullptr, {});
@@ -496,8 +500,7 @@ std::uint32_t Session::steps() const
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->active ? std::span<const float>(m_state->active->currentLogits)
-                           : std::span<const float>();
+    return m_state->active ? m_state->active->currentLogits() : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {

@@ -108,7 +108,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
     StepRecord record;
     record.settings = s.withSeed(request.settings);
     Stopwatch watch;
-    std::span<const float> row = run.currentLogits;
+    std::span<const float> row = run.currentLogits();
     if (run.logitsReady) {
         record.forwardMs = run.stepForwardMs.back();
     } else {
@@ -139,10 +139,14 @@ Result<StepRecord> Session::step(const StepRequest &request)
     s.record(record, row, *statistics);
     record.sampleMs = watch.lap();
 
+    LogitStore::Row stored;
     if (s.engine.settings.logitBudgetBytes > 0)
-        s.engine.logits->put(record.ref, row);
+        stored = s.engine.logits->put(record.ref, row);
     if (!run.logitsReady) {
-        run.take(row);
+        if (stored)
+            run.take(std::move(stored));
+        else
+            run.take(row);
         run.stepForwardMs.push_back(record.forwardMs);
     }
     run.logitsReady = false;

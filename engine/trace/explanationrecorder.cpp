@@ -24,7 +24,9 @@ ExplanationRecorder::ExplanationRecorder(StepExplanation &explanation, std::span
 
 void ExplanationRecorder::begin(std::span<const float> logits)
 {
-    const float maximum = scanLogits(logits).maximum;
+    const auto &candidates = m_explanation.candidates;
+    const bool isKnown = !candidates.empty() && candidates.front().rank == 0;
+    const float maximum = isKnown ? candidates.front().logit : scanLogits(logits).maximum;
     m_meter.emplace(
         logits, SoftmaxWeights{maximum, std::exp(m_explanation.rawLogSumExp - static_cast<double>(maximum))});
     m_vocabulary = logits.size();

@@ -81,20 +81,21 @@ LogitStore::LogitStore(std::uint64_t memoryBudgetBytes, SpillSettings spill)
 
 LogitStore::~LogitStore() = default;
 
-void LogitStore::put(StepRef step, std::span<const float> logits)
+LogitStore::Row LogitStore::put(StepRef step, std::span<const float> logits)
 {
     if (!step.isValid() || logits.empty())
-        return;
+        return nullptr;
     std::shared_ptr<float[]> memory = m_impl->rows.take(logits.size());
     if (!memory) {
         const std::lock_guard lock(m_impl->mutex);
         ++m_impl->dropped;
-        return;
+        return nullptr;
     }
     std::memcpy(memory.get(), logits.data(), logits.size_bytes());
     auto row = std::make_shared<const LogitRow>(std::move(memory), logits.size());
     const std::lock_guard lock(m_impl->mutex);
-    m_impl->insert(step, std::move(row));
+    m_impl->insert(step, row);
+    return row;
 }
 
 LogitStore::Row LogitStore::get(StepRef step) const

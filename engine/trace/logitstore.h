@@ -58,8 +58,9 @@ public:
     LogitStore(const LogitStore &) = delete;
     LogitStore &operator=(const LogitStore &) = delete;
 
-    /// A row that is already there is replaced.
-    void put(StepRef step, std::span<const float> logits);
+    /// A row that is already there is replaced. The stored copy, which lives on for who holds it; null when
+    /// there is no memory for it.
+    Row put(StepRef step, std::span<const float> logits);
     /// The row, read back from the file if need be; nullptr when it was dropped or never stored.
     Row get(StepRef step) const;
     /// The first `steps` rows of one run are rows of another too (a branch). They count for both.

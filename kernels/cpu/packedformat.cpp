@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/packedformat.h"
 
+#include "kernels/cpu/packedsuper.h"
 #include "kernels/formats/blocks.h"
 
 #include <cstring>
@@ -121,11 +122,13 @@ void unpackBlock(const BlockShape &shape, const std::byte *scales, const std::by
 
 bool isPackable(TensorType type)
 {
-    return shapeOf(type).codeBytes > 0;
+    return shapeOf(type).codeBytes > 0 || wordShapeOf(type).blockValues > 0;
 }
 
 std::int64_t packedStripeBytes(TensorType type, std::int64_t columns)
 {
+    if (const WordShape words = wordShapeOf(type); words.blockValues > 0)
+        return words.stripeBytes(columns / words.blockValues);
     const BlockShape shape = shapeOf(type);
     const std::int64_t blocks = columns / quantBlockValues;
     return shape.scaleBytes(blocks) + blocks * shape.stripeCodeBytes();
@@ -138,6 +141,8 @@ std::int64_t packedBytes(TensorType type, std::int64_t rows, std::int64_t column
 
 void packStripes(const WeightMatrix &w, std::int64_t begin, std::int64_t end, std::byte *packed)
 {
+    if (const WordShape words = wordShapeOf(w.type); words.blockValues > 0)
+        return packWordStripes(words, w, begin, end, packed);
     const BlockShape shape = shapeOf(w.type);
     const std::int64_t blocks = w.columns / quantBlockValues;
     const std::int64_t stripeBytes = packedStripeBytes(w.type, w.columns);
@@ -159,6 +164,8 @@ void packStripes(const WeightMatrix &w, std::int64_t begin, std::int64_t end, st
 
 void unpackRow(const PackedMatrix &w, std::int64_t row, std::byte *out)
 {
+    if (const WordShape words = wordShapeOf(w.type); words.blockValues > 0)
+        return unpackWordRow(words, w, row, out);
     const BlockShape shape = shapeOf(w.type);
     const std::byte *stripe = w.data + row / stripeRows * packedStripeBytes(w.type, w.columns);
     for (std::int64_t block = 0; block < w.columns / quantBlockValues; ++block, out += shape.fileBytes()) {

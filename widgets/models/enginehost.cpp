@@ -22,9 +22,10 @@ EngineProgress EngineHost::progress() const
     return m_worker->progress();
 }
 
-void EngineHost::openModel(const QString &path, const SessionSettings &settings)
+void EngineHost::openModel(const QString &path, const SessionSettings &settings,
+                           const ModelLoadOptions &options)
 {
-    m_worker->openModel(path.toStdString(), settings);
+    m_worker->openModel(path.toStdString(), settings, options);
 }
 
 void EngineHost::closeModel()

@@ -107,8 +107,9 @@ public:
     std::shared_ptr<const CacheSnapshot> cache() const { return m_cache; }
     std::shared_ptr<const CacheWork> cacheWork() const { return m_cacheWork; }
 
-    void openModel(const QString &path,
-                   const SessionSettings &settings); ///< keeps the present model until it is loaded
+    /// Keeps the present model until it is loaded.
+    void openModel(const QString &path, const SessionSettings &settings,
+                   const ModelLoadOptions &options = {});
     void closeModel();
     /// Other settings for the model that is open: runs end, the cache is empty, the trace stays.
     void configure(const SessionSettings &settings);

@@ -49,10 +49,12 @@ EngineProgress EngineHost::Worker::progress() const
 
 // ---- commands (GUI thread) ---------------------------------------------------------------------
 
-void EngineHost::Worker::openModel(const std::filesystem::path &path, const SessionSettings &settings)
+void EngineHost::Worker::openModel(const std::filesystem::path &path, const SessionSettings &settings,
+                                   const ModelLoadOptions &options)
 {
-    post(CommandTag::Model,
-         [this, path, settings](const std::stop_token &stop) { loadNow(path, settings, stop); });
+    post(CommandTag::Model, [this, path, settings, options](const std::stop_token &stop) {
+        loadNow(path, settings, options, stop);
+    });
 }
 
 void EngineHost::Worker::closeModel()
@@ -170,7 +172,7 @@ void EngineHost::Worker::beginWork(EngineState state)
 }
 
 void EngineHost::Worker::loadNow(const std::filesystem::path &path, const SessionSettings &settings,
-                                 const std::stop_token &stop)
+                                 const ModelLoadOptions &options, const std::stop_token &stop)
 {
     if (m_programBytes == 0)
         m_programBytes = processMemory().residentBytes;
@@ -182,7 +184,7 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
         const QString message = error.code == ErrorCode::Cancelled ? QString() : text(error);
         tell([this, name, message] { Q_EMIT m_host.modelFailed(name, message); });
     };
-    auto loaded = loadModel(path, &m_progress, stop);
+    auto loaded = loadModel(path, &m_progress, stop, options);
     if (!loaded)
         return fail(loaded.error());
     auto session = Session::create(*loaded, fittedTo(**loaded, settings), &m_progress, stop);

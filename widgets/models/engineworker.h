@@ -25,7 +25,8 @@ public:
     TraceMailbox mailbox;
 
     EngineProgress progress() const;
-    void openModel(const std::filesystem::path &path, const SessionSettings &settings);
+    void openModel(const std::filesystem::path &path, const SessionSettings &settings,
+                   const ModelLoadOptions &options);
     void closeModel();
     void cancelWork();
     void reply(const ReplyRequest &request);
@@ -46,7 +47,7 @@ private:
     void post(CommandTag tag, std::function<void(std::stop_token)> work, std::function<void()> dropped = {});
     void loop();
     void loadNow(const std::filesystem::path &path, const SessionSettings &settings,
-                 const std::stop_token &stop);
+                 const ModelLoadOptions &options, const std::stop_token &stop);
     void replyNow(const ReplyRequest &request, const std::stop_token &stop);
     void configureNow(const SessionSettings &settings, const std::stop_token &stop);
     void branchNow(StepIndex step);

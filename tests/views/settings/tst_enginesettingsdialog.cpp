@@ -123,6 +123,30 @@ private Q_SLOTS:
             fixture.text(QStringLiteral("What these settings take")).contains(QStringLiteral("streaming")));
     }
 
+    void precisionIsChosenAndTheTraceStays()
+    {
+        DialogFixture fixture;
+        QVERIFY(fixture.openTinyModel()); // exact, float32
+        QVERIFY(fixture.reply(3));
+        fixture.dialog.show();
+        auto *precision = fixture.field<QComboBox>(QStringLiteral("Precision"));
+        QCOMPARE(Precision(precision->currentData().toInt()), Precision::Exact);
+        QVERIFY(fixture.text(QStringLiteral("Kernels of the weights"))
+                    .startsWith(QStringLiteral("exact kernels: F32 ")));
+        precision->setFocus();
+        QTest::keyClicks(precision, QStringLiteral("fast"));
+        QCOMPARE(fixture.dialog.chosen().precision, Precision::Fast);
+        QVERIFY(fixture.text(QStringLiteral("Remark")).contains(QStringLiteral("computes the whole")));
+        QSignalSpy applied(&fixture.dialog, &EngineSettingsDialog::applied);
+        QTest::mouseClick(fixture.apply(), Qt::LeftButton);
+        QVERIFY(applied.wait(patience));
+        QCOMPARE(fixture.host.status().session.precision, Precision::Fast);
+        QCOMPARE(fixture.runs.run(fixture.runs.newestRun())->steps.size(), std::size_t(3));
+        QVERIFY(fixture.host.logits()->get({fixture.runs.newestRun(), StepIndex(2)}));
+        QVERIFY(fixture.reply(2));
+        QCOMPARE(fixture.runs.run(fixture.runs.newestRun())->start.arithmetic.precision, Precision::Fast);
+    }
+
     void theCacheCanBeLeftOutWithoutEndingTheReply()
     {
         DialogFixture fixture;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/estimate/weightplan.h"
+#include "engine/model/weightmixtures.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 namespace tokenloupe {
 
@@ -344,8 +342,8 @@ std::string_view mixtureType(std::string_view mixture, const WeightContext &cont
     if (!row)
         return "F16";
     const auto fits = [columns](std::string_view type) {
-        const StoredFormat *format = storedFormat(type);
-        return format && columns % format->blockValues == 0;
+        const auto known = tensorTypeNamed(type);
+        return known && columns % traitsOf(*known).blockValues == 0;
     };
     std::string_view type = MixRule(*row, context, place).type();
     if ((place.role == "output" || place.role == "token_embd") && !fits(row->base) &&
