@@ -214,7 +214,8 @@ std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHe
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.valueHeadBytes > 0);
-    return m_values + offset(block, m_valueStride, place.values + kvHead * place.valueHeadBytes, place.valueHeadBytes);
+    return m_values +
+           offset(block, m_valueStride, place.values + kvHead * place.valueHeadBytes, place.valueHeadBytes);
 }
 
 } // namespace tokenloupe

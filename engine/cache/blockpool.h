@@ -72,7 +72,7 @@ private:
     std::byte *m_keys = nullptr;
     std::byte *m_values = nullptr;
     std::uint64_t m_neighbours = 1; // blocks whose rows of a head lie behind each other
-    std::uint64_t m_keyStride = 0; // bytes of one block's keys, all layers of the group
+    std::uint64_t m_keyStride = 0;  // bytes of one block's keys, all layers of the group
     std::uint64_t m_valueStride = 0;
 };
 

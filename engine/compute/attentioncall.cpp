@@ -70,8 +70,8 @@ void AttentionCall::split(std::vector<float> &shared)
 {
     const std::uint64_t lanes = static_cast<std::uint64_t>(m_rowsPerTile) * m_headsPerTile;
     const std::uint64_t onePiece = static_cast<std::uint64_t>(m_tiles) * lanes * m_input.places.sumStride;
-    const std::uint64_t totals = static_cast<std::uint64_t>(m_input.queries.rows) * m_input.params.heads *
-                                 m_input.places.sumStride;
+    const std::uint64_t totals =
+        static_cast<std::uint64_t>(m_input.queries.rows) * m_input.params.heads * m_input.places.sumStride;
     const std::uint32_t all = m_endPiece - m_firstPiece;
     if (totals + 2 * onePiece > attentionSharedFloats)
         return;
@@ -177,8 +177,9 @@ void AttentionCall::merge(std::uint32_t turn, std::int64_t rowAndHead) const
         const auto first =
             static_cast<std::uint32_t>(m_firstPiece + turn * m_piecesOfTile + piece) * attentionPiece;
         if (!intersection(m_input.positionsOf(row), {first, first + attentionPiece}).isEmpty())
-            m_input.attention.mergeSums(m_sums + static_cast<std::uint64_t>(lane + piece * lanesOfPiece) * stride,
-                                      total, m_input.layer.valueSize);
+            m_input.attention.mergeSums(m_sums +
+                                            static_cast<std::uint64_t>(lane + piece * lanesOfPiece) * stride,
+                                        total, m_input.layer.valueSize);
     }
     if (turn + 1 == m_turns)
         finish(total, row, head);

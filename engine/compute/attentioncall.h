@@ -9,9 +9,9 @@
 namespace tokenloupe {
 
 /// One attention call as all workers see it, and how it is cut into pieces of work: tiles (some tokens × some
-/// heads of one group), and where these are too few, each of them over one stretch of attentionPiece positions
-/// after the other. A (token, head) pair's sums over those stretches are always added in rising order, so how
-/// the work is cut changes no result. run() and merge() may be called by many threads.
+/// heads of one group), and where these are too few, each of them over one stretch of attentionPiece
+/// positions after the other. A (token, head) pair's sums over those stretches are always added in rising
+/// order, so how the work is cut changes no result. run() and merge() may be called by many threads.
 class AttentionCall
 {
 public:
@@ -47,7 +47,7 @@ private:
     AttentionInput m_input;
     Activations m_output;
     std::uint32_t m_kvHeads;
-    std::uint32_t m_group; // query heads that share a KV head
+    std::uint32_t m_group;          // query heads that share a KV head
     std::uint32_t m_firstPiece = 0; // of the positions that any token sees
     std::uint32_t m_endPiece = 0;
     std::uint32_t m_headsPerTile = 1;

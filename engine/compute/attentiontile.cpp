@@ -81,7 +81,7 @@ void AttentionTile::score(PositionRange piece, std::uint32_t first) const
     inBlocks(piece, [&](PositionRange range) {
         fetchAhead(range);
         m_input.attention.scoreRows(keys(range), queries(), stride, static_cast<std::int64_t>(m_count),
-                                  scoresOf(0) + (range.begin - first), attentionPiece);
+                                    scoresOf(0) + (range.begin - first), attentionPiece);
     });
 }
 
@@ -96,8 +96,8 @@ void AttentionTile::scoreTransposed(PositionRange piece, std::uint32_t first) co
         });
         // What lies behind the last key is summed too, and nobody looks at it.
         m_input.attention.scoreTile(turned, stride, keyStride, queries(), keyStride,
-                                  static_cast<std::int64_t>(m_count),
-                                  scoresOf(0) + (chunk.begin - first), attentionPiece);
+                                    static_cast<std::int64_t>(m_count), scoresOf(0) + (chunk.begin - first),
+                                    attentionPiece);
     });
 }
 
@@ -109,11 +109,13 @@ void AttentionTile::fetchAhead(PositionRange range) const
     static const std::uint64_t lines = std::getenv("FL") ? std::atoi(std::getenv("FL")) : 4;
     static const std::uint32_t dist = std::getenv("FD") ? std::atoi(std::getenv("FD")) : 16;
     const auto fetch = [&](const std::byte *p, std::uint64_t bytes) {
-        if (mode == 1 && bytes > 64 * lines) bytes = 64 * lines;
+        if (mode == 1 && bytes > 64 * lines)
+            bytes = 64 * lines;
         for (std::uint64_t i = 0; i < bytes; i += 64)
             __builtin_prefetch(p + i, 0, 2);
     };
-    if (mode == 2) return;
+    if (mode == 2)
+        return;
     const AttentionInput &in = m_input;
     const KvShape &shape = in.view.shape();
     fetch(in.view.values(in.params.layer, m_kvHead, range.begin).data,
@@ -181,7 +183,8 @@ void AttentionTile::exponentiate(std::size_t lane, PositionRange piece, std::uin
     shape(own, seen, scores);
     if (float *weights = m_input.weightsOf(own.row, own.head))
         std::copy_n(scores, seen.size(), weights + seen.begin);
-    m_input.attention.softmaxPiece(scores, seen.size(), sum + AttentionSum::maximum, sum + AttentionSum::total);
+    m_input.attention.softmaxPiece(scores, seen.size(), sum + AttentionSum::maximum,
+                                   sum + AttentionSum::total);
     std::fill(sum + AttentionSum::unused, sum + m_input.places.sumStride, 0.0F);
 }
 
@@ -192,8 +195,8 @@ void AttentionTile::accumulate(PositionRange piece, std::uint32_t first, float *
         inBlocks(piece, [&](PositionRange range) {
             const WeightMatrix stored = values(range);
             weigh(0, m_count, range,
-                  standsAlone(stored.type) ? stored : asFloats(stored, m_scratch + m_input.places.rows), first,
-                  sums);
+                  standsAlone(stored.type) ? stored : asFloats(stored, m_scratch + m_input.places.rows),
+                  first, sums);
         });
         return;
     }
@@ -244,10 +247,9 @@ void AttentionTile::weighRange(std::size_t firstLane, std::size_t count, Positio
     const WeightMatrix rows{values.type, range.size(), values.columns,
                             values.data + (range.begin - chunk.begin) * valueBytes};
     const std::uint64_t stride = m_input.places.sumStride;
-    m_input.attention.weighRows(rows, scoresOf(firstLane) + (range.begin - first), attentionPiece,
-                              static_cast<std::int64_t>(count),
-                              sums + firstLane * stride + AttentionSum::values,
-                              static_cast<std::int64_t>(stride));
+    m_input.attention.weighRows(
+        rows, scoresOf(firstLane) + (range.begin - first), attentionPiece, static_cast<std::int64_t>(count),
+        sums + firstLane * stride + AttentionSum::values, static_cast<std::int64_t>(stride));
 }
 
 } // namespace tokenloupe

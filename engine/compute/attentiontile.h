@@ -57,8 +57,8 @@ struct AttentionInput
     }
 };
 
-/// What one (token, head) pair gathered from some positions, as AttentionKernels::mergeSums() has it, in sumStride
-/// floats.
+/// What one (token, head) pair gathered from some positions, as AttentionKernels::mergeSums() has it, in
+/// sumStride floats.
 struct AttentionSum
 {
     static constexpr std::size_t maximum = 0; ///< the largest score
@@ -88,10 +88,13 @@ public:
     /// Lanes in the order of their rows.
     void add(std::int64_t row, std::uint32_t head);
     std::span<const Lane> lanes() const { return {m_lanes.data(), m_count}; }
-    PositionRange positions() const { return {m_lanes.front().positions.begin, lanes().back().positions.end}; }
+    PositionRange positions() const
+    {
+        return {m_lanes.front().positions.begin, lanes().back().positions.end};
+    }
 
-    /// The sums over the positions [first, first + attentionPiece) of each lane that sees any of them; lane i's
-    /// goes to sums + i · sumStride.
+    /// The sums over the positions [first, first + attentionPiece) of each lane that sees any of them; lane
+    /// i's goes to sums + i · sumStride.
     void attend(std::uint32_t first, float *sums) const;
 
 private:

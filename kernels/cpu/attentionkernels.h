@@ -9,8 +9,8 @@ namespace tokenloupe {
 /// hands to one thread and allocate nothing. Keys and values are F32, F16 or BF16; a lane is one query of one
 /// token.
 ///
-/// Whichever way and with however many others a score is computed, it has the bits of CpuKernels::dot(), and a
-/// weighted sum has those of axpy() for one position after the other. AVX2 and AVX-512 agree bit for bit.
+/// Whichever way and with however many others a score is computed, it has the bits of CpuKernels::dot(), and
+/// a weighted sum has those of axpy() for one position after the other. AVX2 and AVX-512 agree bit for bit.
 struct AttentionKernels
 {
     IsaLevel level;

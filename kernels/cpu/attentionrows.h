@@ -128,8 +128,7 @@ template <class V>
 void scoreRows(const WeightMatrix &keys, const float *queries, std::int64_t queryStride, std::int64_t lanes,
                float *scores, std::int64_t scoreStride)
 {
-    withPlainFormat<V>(keys.type,
-                       ScoreRows<V>{keys, queries, queryStride, lanes, scores, scoreStride});
+    withPlainFormat<V>(keys.type, ScoreRows<V>{keys, queries, queryStride, lanes, scores, scoreStride});
 }
 
 /// `registers` times sixteen columns of the weighted sums of `lanes` lanes.
@@ -222,8 +221,7 @@ template <class V>
 void weighRows(const WeightMatrix &values, const float *weights, std::int64_t weightStride,
                std::int64_t lanes, float *out, std::int64_t outStride)
 {
-    withPlainFormat<V>(values.type,
-                       WeighRows<V>{values, weights, weightStride, lanes, out, outStride});
+    withPlainFormat<V>(values.type, WeighRows<V>{values, weights, weightStride, lanes, out, outStride});
 }
 
 } // namespace tokenloupe::kernel

@@ -11,8 +11,7 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr AttentionKernels attentionTable(IsaLevel level)
 {
-    return {level,           scoreRows<V>, transposeRows<V>, scoreTile<V>,
-            softmaxPiece<V>, weighRows<V>, mergeSums<V>};
+    return {level, scoreRows<V>, transposeRows<V>, scoreTile<V>, softmaxPiece<V>, weighRows<V>, mergeSums<V>};
 }
 
 } // namespace tokenloupe::kernel

@@ -4,8 +4,6 @@
 #include "kernels/cpu/attentionrows.h"
 #include "kernels/cpu/vectorkernels.h"
 
-#include <type_traits>
-
 // Attention of many lanes over the Vector type V: keys are turned round, so that sixteen scores lie side by
 // side, and the softmax of a piece of the positions.
 
@@ -121,8 +119,7 @@ private:
         TOKENLOUPE_UNROLL
         for (int r = 0; r < registers; ++r) {
             k[r] = V::load(key + 16 * r);
-            if constexpr (std::is_same_v<Reg, typename V::Group>)
-                V::keep(k[r]); // or it would be loaded again for every query
+            V::keep(k[r]); // or it would be loaded again for every query
         }
         TOKENLOUPE_UNROLL
         for (int l = 0; l < lanes; ++l) {

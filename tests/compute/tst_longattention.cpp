@@ -92,8 +92,7 @@ private:
         }
         std::vector<double> keyAt(std::uint32_t position, std::uint32_t kvHead) const
         {
-            const Floats key =
-                stored(cache->view(id).keys(LayerIndex(1), kvHead, position), what.type, 64);
+            const Floats key = stored(cache->view(id).keys(LayerIndex(1), kvHead, position), what.type, 64);
             std::vector<double> turned(key.begin(), key.end());
             for (std::size_t pair = 0; pair < 16 && what.keyPhase == KeyPhase::Unrotated; ++pair) {
                 const double angle = position * static_cast<double>(frequencies[pair]);

@@ -83,7 +83,8 @@ void TestAttentionKernels::scoresAreDotProducts()
                     fillRandom(queries, 2.0F, unsigned(lanes));
                     const std::int64_t scoreStride = keys + 2;
                     FencedMemory<float> scores(std::size_t((lanes - 1) * scoreStride + keys));
-                    attention.scoreRows(stored.matrix(), queries.data(), stride, lanes, scores.data(), scoreStride);
+                    attention.scoreRows(stored.matrix(), queries.data(), stride, lanes, scores.data(),
+                                        scoreStride);
                     QVERIFY(scores.isBandIntact());
                     for (std::int64_t lane = 0; lane < lanes; ++lane) {
                         for (std::int64_t i = 0; i < keys; ++i) {
@@ -119,7 +120,7 @@ void TestAttentionKernels::tilesAreDotProducts()
                     std::fill_n(queries.data() + lane * columns + width, columns - width, 0.0F);
                 FencedMemory<float> scores(std::size_t(lanes * stride));
                 attention.scoreTile(turned.data(), stride, columns, queries.data(), columns, lanes,
-                                  scores.data(), stride);
+                                    scores.data(), stride);
                 QVERIFY(scores.isBandIntact());
                 for (std::int64_t lane = 0; lane < lanes; ++lane) {
                     for (std::int64_t i = 0; i < keys; ++i) {
