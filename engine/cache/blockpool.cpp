@@ -48,6 +48,17 @@ Status checkShape(const KvShape &shape, const KvLayerGroup &group, std::uint32_t
 // the whole pool resident.
 constexpr std::uint32_t neighbourTokens = 256;
 
+/// Where a head's rows of one block lie in a plane, of which each block has `stride` bytes; `before` is how
+/// many of these belong to other layers and heads.
+std::uint64_t placeOf(BlockId block, const BlockPool &pool, std::uint64_t stride, std::uint64_t before,
+                      std::uint64_t headBytes)
+{
+    const std::uint64_t neighbours = std::max(1U, neighbourTokens / pool.shape().blockTokens);
+    const std::uint64_t first = block.value() / neighbours * neighbours;
+    const std::uint64_t count = std::min(neighbours, pool.capacity() - first);
+    return first * stride + before * count + (block.value() - first) * headBytes;
+}
+
 void copyRows(const std::byte *from, std::byte *to, std::uint32_t heads, std::uint64_t headBytes,
               std::uint64_t bytes)
 {
@@ -101,7 +112,6 @@ Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, st
     const bool keysFirst = shape.keyType == KvType::F32 || shape.valueType != KvType::F32;
     pool.m_keys = pool.m_memory + (keysFirst ? 0 : pool.m_valueStride * blocks);
     pool.m_values = pool.m_memory + (keysFirst ? pool.m_keyStride * blocks : 0);
-    pool.m_neighbours = std::max(1U, neighbourTokens / shape.blockTokens);
     pool.m_shape = shape;
     pool.m_group = std::move(group);
     pool.m_references.resize(blocks);
@@ -128,7 +138,6 @@ BlockPool &BlockPool::operator=(BlockPool &&other) noexcept
     std::swap(m_bytes, other.m_bytes);
     std::swap(m_keys, other.m_keys);
     std::swap(m_values, other.m_values);
-    std::swap(m_neighbours, other.m_neighbours);
     std::swap(m_keyStride, other.m_keyStride);
     std::swap(m_valueStride, other.m_valueStride);
     return *this;
@@ -190,22 +199,14 @@ void BlockPool::commit()
     }
 }
 
-/// Where a head's rows of one block lie in a plane; `head` is how many bytes a block has before that head.
-std::uint64_t BlockPool::offset(BlockId block, std::uint64_t stride, std::uint64_t head,
-                                std::uint64_t headBytes) const
-{
-    const std::uint64_t first = block.value() / m_neighbours * m_neighbours;
-    const std::uint64_t count = std::min(m_neighbours, capacity() - first);
-    return first * stride + head * count + (block.value() - first) * headBytes;
-}
-
 std::byte *BlockPool::keys(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
     assert(block.value() < capacity() && layer.value() < m_shape.layers.size());
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.keyHeadBytes > 0); // a layer of this group
-    return m_keys + offset(block, m_keyStride, place.keys + kvHead * place.keyHeadBytes, place.keyHeadBytes);
+    return m_keys +
+           placeOf(block, *this, m_keyStride, place.keys + kvHead * place.keyHeadBytes, place.keyHeadBytes);
 }
 
 std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
@@ -214,8 +215,8 @@ std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHe
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.valueHeadBytes > 0);
-    return m_values +
-           offset(block, m_valueStride, place.values + kvHead * place.valueHeadBytes, place.valueHeadBytes);
+    return m_values + placeOf(block, *this, m_valueStride, place.values + kvHead * place.valueHeadBytes,
+                              place.valueHeadBytes);
 }
 
 } // namespace tokenloupe

@@ -47,7 +47,7 @@ public:
     std::byte *values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const;
 
 private:
-    /// Where a layer's rows lie in a block's share of the two planes, were it alone.
+    /// Where a layer's rows lie in a block's share of the two planes.
     struct LayerPlace
     {
         std::uint64_t keys = 0;   // offset of the first head
@@ -57,9 +57,6 @@ private:
     };
 
     BlockPool() = default;
-    std::uint64_t offset(BlockId block, std::uint64_t stride, std::uint64_t head,
-                         std::uint64_t headBytes) const;
-
     KvShape m_shape;
     KvLayerGroup m_group;
     std::vector<LayerPlace> m_places;        // by layer of the model
@@ -71,8 +68,7 @@ private:
     // first.
     std::byte *m_keys = nullptr;
     std::byte *m_values = nullptr;
-    std::uint64_t m_neighbours = 1; // blocks whose rows of a head lie behind each other
-    std::uint64_t m_keyStride = 0;  // bytes of one block's keys, all layers of the group
+    std::uint64_t m_keyStride = 0; // bytes of one block's keys, all layers of the group
     std::uint64_t m_valueStride = 0;
 };
 
