@@ -379,6 +379,7 @@ void TestHfFolder::withoutTokenizer()
     QCOMPARE(vocabulary.texts.size(), std::size_t(391));
     QCOMPARE(vocabulary.bos, std::optional(TokenId(1)));
     QCOMPARE(vocabulary.eos, std::optional(TokenId(7)));
+    QCOMPARE(vocabulary.endOfTurn, (std::vector<TokenId>{TokenId(7), TokenId(9)}));
     QVERIFY(!vocabulary.padding);
     QVERIFY(!(*model)->container().hasVocabulary());
 }
