@@ -30,7 +30,7 @@ json added(std::size_t id, const std::string &text, const json &flags)
 
 } // namespace
 
-std::filesystem::path HfFolder::write(const std::string &name, std::string_view content) const
+std::filesystem::path HfFolder::writeText(const std::string &name, std::string_view content) const
 {
     std::ofstream(path() / name, std::ios::binary) << content;
     return path() / name;
@@ -38,7 +38,7 @@ std::filesystem::path HfFolder::write(const std::string &name, std::string_view 
 
 std::filesystem::path HfFolder::write(const std::string &name, const json &content) const
 {
-    return write(name, std::string_view(content.dump()));
+    return writeText(name, content.dump());
 }
 
 Result<std::shared_ptr<const Tokenizer>> HfFolder::tokenizer(const std::string &name,

@@ -19,7 +19,7 @@ class HfFolder
 {
 public:
     std::filesystem::path path() const { return m_folder.path().toStdString(); }
-    std::filesystem::path write(const std::string &name, std::string_view content) const;
+    std::filesystem::path writeText(const std::string &name, std::string_view content) const;
     std::filesystem::path write(const std::string &name, const nlohmann::json &content) const;
 
     /// Of the folder, or of one file in it.

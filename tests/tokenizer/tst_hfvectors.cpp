@@ -124,7 +124,8 @@ private slots:
         EncodeOptions parse;
         parse.special = SpecialTokens::Parse;
         int compared = 0;
-        for (const auto &one : readJson(root / "vectors.json").at("cases")) {
+        const nlohmann::json vectors = readJson(root / "vectors.json");
+        for (const auto &one : vectors.at("cases")) {
             if (one["text"].get<std::string>().find("<|") != std::string::npos)
                 continue; // no file says which tokens are special
             QCOMPARE(faultOf(*tokenizer, one["text"], one["ids"].get<Ids>(), parse), std::string());
@@ -144,7 +145,8 @@ private slots:
         EncodeOptions whole;
         whole.add = AddSpecial::AsModelWants;
         int compared = 0;
-        for (const auto &one : readJson(root / "golden_greedy_f32.json").at("runs")) {
+        const nlohmann::json golden = readJson(root / "golden_greedy_f32.json");
+        for (const auto &one : golden.at("runs")) {
             const Ids ids = one["prompt_ids"];
             QCOMPARE(faultOf(*fromJson, one["prompt"], ids, whole), std::string());
             QCOMPARE(faultOf(*fromModel, one["prompt"], ids, whole), std::string());

@@ -119,12 +119,12 @@ private slots:
         HfFolder folder;
         const std::string whole = tinyByteLevelJson().dump();
         for (std::size_t size = 1; size < whole.size(); size += whole.size() / 50) {
-            folder.write("tokenizer.json", std::string_view(whole).substr(0, size));
+            folder.writeText("tokenizer.json", std::string_view(whole).substr(0, size));
             const auto tokenizer = folder.tokenizer();
             QVERIFY(!tokenizer);
             QCOMPARE(tokenizer.error().code, ErrorCode::BadFile);
         }
-        folder.write("tokenizer.json", "{\"a\":" + std::string(100000, '[') + "\xFF");
+        folder.writeText("tokenizer.json", "{\"a\":" + std::string(100000, '[') + "\xFF");
         QVERIFY(!folder.tokenizer());
         for (std::uint64_t seed = 0; seed < 200; ++seed) { // a byte here and there
             std::string text = whole;
@@ -132,7 +132,7 @@ private slots:
             text[static_cast<unsigned char>(noise[0]) * 256U % text.size()] = noise[1];
             text[(static_cast<unsigned char>(noise[2]) * 251U + static_cast<unsigned char>(noise[3])) %
                  text.size()] = "{}[]\",:0"[static_cast<unsigned char>(noise[4]) % 8];
-            folder.write("tokenizer.json", std::string_view(text));
+            folder.writeText("tokenizer.json", std::string_view(text));
             const auto tokenizer = folder.tokenizer();
             QVERIFY(tokenizer ? (*tokenizer)->encode("hello w").has_value() || true
                               : !tokenizer.error().message.empty());
@@ -219,7 +219,7 @@ private slots:
     void sentencePieceModel()
     {
         HfFolder folder;
-        folder.write("tokenizer.model", sentencePieceFile(2));
+        folder.writeText("tokenizer.model", sentencePieceFile(2));
         folder.write("tokenizer_config.json", json{{"added_tokens_decoder",
                                                     {{"7", {{"content", "<|im_start|>"}, {"special", true}}},
                                                      {"8", {{"content", "<tool>"}, {"special", false}}}}}});
@@ -233,13 +233,13 @@ private slots:
         QVERIFY((*tokenizer)->isEndOfTurn(TokenId(2)));
         QCOMPARE((*tokenizer)->kind(TokenId(7)), TokenKind::Control);
 
-        folder.write("tokenizer.model", sentencePieceFile(1));
+        folder.writeText("tokenizer.model", sentencePieceFile(1));
         QVERIFY(folder.tokenizer().error().text().find("unigram") != std::string::npos);
-        folder.write("tokenizer.model", sentencePieceFile(2, "rules"));
+        folder.writeText("tokenizer.model", sentencePieceFile(2, "rules"));
         QVERIFY(folder.tokenizer().error().text().find("some_rules") != std::string::npos);
         const std::string whole = sentencePieceFile(2);
         for (std::size_t size = 0; size < whole.size(); ++size) {
-            folder.write("tokenizer.model", std::string_view(whole).substr(0, size));
+            folder.writeText("tokenizer.model", std::string_view(whole).substr(0, size));
             const auto cut = folder.tokenizer();
             QVERIFY(cut || !cut.error().message.empty());
         }
@@ -253,13 +253,13 @@ private slots:
         std::string merges = "#version: 0.2\n";
         for (const auto &merge : content["model"]["merges"])
             merges += merge.get<std::string>() + "\n";
-        folder.write("merges.txt", std::string_view(merges));
+        folder.writeText("merges.txt", std::string_view(merges));
         folder.write("added_tokens.json", json{{"<tool>", content["model"]["vocab"].size()}});
         QVERIFY(hasHfVocabulary(folder.path()));
         const auto tokenizer = folder.tokenizer();
         QVERIFY(tokenizer);
         QCOMPARE(piecesOf(**tokenizer, "hello wor<tool>"), std::string("hello|Ġwor|<tool>"));
-        folder.write("merges.txt", "broken\n");
+        folder.writeText("merges.txt", "broken\n");
         QVERIFY(folder.tokenizer().error().text().find("merges.txt") != std::string::npos);
         folder.write("vocab.json", json::array({1}));
         QVERIFY(!folder.tokenizer());
@@ -277,7 +277,7 @@ private slots:
         QCOMPARE(*readHfChatTemplate(folder.path()), std::string("one"));
         folder.write("chat_template.json", json{{"chat_template", "two"}});
         QCOMPARE(*readHfChatTemplate(folder.path()), std::string("two"));
-        folder.write("chat_template.jinja", std::string_view("three"));
+        folder.writeText("chat_template.jinja", std::string_view("three"));
         QCOMPARE(*readHfChatTemplate(folder.path()), std::string("three"));
     }
 
@@ -286,7 +286,7 @@ private slots:
         HfFolder folder;
         QVERIFY(!hasHfVocabulary(folder.path()));
         QCOMPARE(folder.tokenizer().error().code, ErrorCode::NotFound);
-        folder.write("tokenizer_config.json", std::string_view("[1"));
+        folder.writeText("tokenizer_config.json", std::string_view("[1"));
         folder.write("tokenizer.json", tinyByteLevelJson());
         QVERIFY(folder.tokenizer().error().text().find("tokenizer_config.json") != std::string::npos);
     }
