@@ -183,6 +183,17 @@ Result<RubyEscape> readRubyEscape(std::string_view pattern, std::size_t &at)
         result.text = "\\x{" + std::string(pattern.substr(at + 2, 4)) + "}";
         at += 4;
         break;
+    case 'x': // \x41 or \x{4E2D}; PCRE2 spells both the same
+        if (startsWith(pattern, at + 2, "{")) {
+            const std::size_t end = pattern.find('}', at);
+            if (end == std::string_view::npos)
+                return bad(pattern, at, "a code point is not closed");
+            result.text = std::string(pattern.substr(at, end + 1 - at));
+            at = end - 1;
+        } else {
+            result.text = "\\x";
+        }
+        break;
     default: {
         // Letters and digits mean the same for both, or PCRE2 will say that they mean nothing.
         const std::size_t length = decodeUtf8(pattern, at + 1).length;

@@ -15,7 +15,7 @@ namespace {
 
 /// Steps of one match. Patterns come from a file that may be hostile; honest ones stay far below on any text,
 /// as long as white space does not run for millions of characters.
-constexpr std::uint32_t matchLimit = 20'000'000;
+constexpr std::uint32_t matchLimit = 2'000'000;
 
 std::string messageOf(int error)
 {

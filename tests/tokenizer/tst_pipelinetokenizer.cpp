@@ -133,7 +133,7 @@ private slots:
         };
         row("empty", "", "", "");
         row("word", "hello", "▁hello", "hello");
-        row("spaces", "a  w", "▁|a|▁▁|w", "a  w");
+        row("spaces", "a  w", "▁|a|▁|▁w", "a  w");
         row("bytes", "aü", "▁|a|<0xC3>|<0xBC>", "aü");
         row("not UTF-8", "a\xFFw", "▁|a|<0xFF>|w", "a\xFFw");
         row("special text", "<s>", "▁|<|s|>", "<s>");
@@ -224,18 +224,12 @@ private slots:
     void unigram()
     {
         json content = tinyCharacterJson();
-        content["model"] = {{"type", "Unigram"},
-                            {"unk_id", 0},
-                            {"vocab",
-                             {{"<unk>", 0.0},
-                              {"<s>", 0.0},
-                              {"</s>", 0.0},
-                              {"▁", -2.0},
-                              {"a", -3.0},
-                              {"b", -3.0},
-                              {"ab", -4.0},
-                              {"▁a", -4.5},
-                              {"ba", -7.0}}}};
+        content["model"] = {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", json::array()}};
+        const std::vector<std::pair<const char *, double>> pieces = {
+            {"<unk>", 0.0}, {"<s>", 0.0}, {"</s>", 0.0}, {"▁", -2.0}, {"a", -3.0},
+            {"b", -3.0},    {"ab", -4.0}, {"▁a", -4.5},  {"ba", -7.0}};
+        for (const auto &[text, score] : pieces)
+            content["model"]["vocab"].push_back(json::array({text, score}));
         const auto tokenizer = make(content);
         QVERIFY(tokenizer);
         QCOMPARE(piecesOf(*tokenizer, "ab"), std::string("▁|ab")); // -6 against -7.5 and -8
@@ -262,10 +256,10 @@ private slots:
     void endlessPatternsAreStopped()
     {
         json content = tinyByteLevelJson();
-        content["pre_tokenizer"] = sequence({splitBy("(a+)+(?=b)(a|aa)+$x", "Isolated"), bytesOnly});
+        content["pre_tokenizer"] = sequence({splitBy("(a+)+(?=b)c", "Isolated"), bytesOnly});
         const auto tokenizer = make(content);
         QVERIFY(tokenizer);
-        const auto tokens = tokenizer->encode(std::string(2000, 'a') + "bc");
+        const auto tokens = tokenizer->encode(std::string(300, 'a') + "b");
         QVERIFY(!tokens || !tokens->empty());
         content["pre_tokenizer"] = sequence({splitBy("(a|aa)+$", "Isolated"), bytesOnly});
         const auto second = make(content);
