@@ -97,6 +97,13 @@ Result<std::string> readClass(std::string_view pattern, std::size_t &at, int dep
         } else if (startsWith(pattern, at, "\\b")) {
             operand.members += "\\x08";
             at += 2;
+        } else if (startsWith(pattern, at, "\\w")) {
+            // Inside of a class the numbers of Latin-1 are not among them.
+            operand.members += *unicodePropertyMembers("word");
+            at += 2;
+        } else if (startsWith(pattern, at, "\\W")) {
+            operand.others.push_back("[^" + *unicodePropertyMembers("word") + "]");
+            at += 2;
         } else if (pattern[at] == '\\') {
             auto escape = readRubyEscape(pattern, at);
             if (!escape)

@@ -67,6 +67,7 @@ private slots:
         row("removed", sequence({splitBy("b", "Removed"), bytesOnly}), "abc", "a|c");
         row("with the previous", sequence({splitBy("b", "MergedWithPrevious"), bytesOnly}), "abc", "ab|c");
         row("with the next", sequence({splitBy("b", "MergedWithNext"), bytesOnly}), "abc", "a|bc");
+        row("between characters", sequence({splitBy("(?=b)", "Isolated"), bytesOnly}), "abca", "a|bc|a");
         row("contiguous", sequence({splitBy("[bc]", "Contiguous"), bytesOnly}), "abc", "a|bc");
         row("inverted", sequence({splitBy("b", "Removed", true), bytesOnly}), "abc", "b");
         row("white space goes", sequence({{{"type", "WhitespaceSplit"}}, bytesOnly}), " ab  c ", "ab|c");
