@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/benchparts.h"
 #include "app/cli/table.h"
+#include "engine/compute/packedweights.h"
 #include "engine/estimate/machineprobe.h"
 
 #include <algorithm>
@@ -12,23 +13,42 @@ namespace tokenloupe::cli {
 
 namespace {
 
-/// What one token reads of the weights: all tensors once, but of the embedding table one row only, unless it
+/// What one token reads of the weights: all of them once, but of the embedding table one row only, unless it
 /// is the output head too, and of experts those that it takes.
 std::uint64_t bytesPerToken(const Model &model)
 {
-    std::uint64_t bytes = 0;
-    const std::span<const std::byte> table = model.weights().tokenEmbedding.data;
-    for (const GgufTensor &tensor : model.file().tensors()) {
-        const bool isTable = tensor.data.data() == table.data();
-        const bool isOfExperts = model.config().experts > 0 && tensor.dimensions == 3;
-        if (isOfExperts)
-            bytes += tensor.bytes / model.config().experts * model.config().expertsUsed;
-        else if (!isTable || model.weights().outputKind == OutputHead::Tied)
-            bytes += tensor.bytes;
-        else
-            bytes += tensor.bytes / std::max<std::uint64_t>(1, model.config().vocabulary);
+    const ModelWeights &weights = model.weights();
+    std::uint64_t bytes = model.weightsBytes();
+    const std::uint64_t table = weights.tokenEmbedding.data.size();
+    if (weights.outputKind != OutputHead::Tied)
+        bytes -= table - table / std::max<std::uint64_t>(1, model.config().vocabulary);
+    for (const LayerWeights &layer : weights.layers) {
+        std::uint64_t experts = 0;
+        for (const ExpertWeights &expert : layer.experts)
+            experts += expert.gate.data.size() + expert.up.data.size() + expert.down.data.size();
+        if (experts > 0)
+            bytes -= experts - experts / model.config().experts * model.config().expertsUsed;
     }
     return bytes;
+}
+
+/// What packing adds to that (fast precision), or takes away.
+std::int64_t packingGrowth(const Model &model)
+{
+    const PackingPlan plan = packingPlan(model);
+    std::int64_t experts = 0;
+    for (const LayerWeights &layer : model.weights().layers) {
+        for (const ExpertWeights &expert : layer.experts) {
+            for (const Weight *weight : {&expert.gate, &expert.up, &expert.down}) {
+                if (weight->isPresent() && isPackable(weight->type))
+                    experts += packedBytes(weight->type, weight->rows, weight->columns) -
+                               static_cast<std::int64_t>(weight->data.size());
+            }
+        }
+    }
+    const std::int64_t all =
+        static_cast<std::int64_t>(plan.packedBytes) - static_cast<std::int64_t>(plan.fileBytes);
+    return all - experts + experts * model.config().expertsUsed / std::max(1U, model.config().experts);
 }
 
 /// Forgets the process's peak so far, so that what is read later is the runs' own.
@@ -47,17 +67,21 @@ struct Repetition
     std::uint64_t residentBytes = 0;
     int threads = 0;
     std::uint64_t bytesPerToken = 0;
+    std::uint64_t weightsBytes = 0;
     std::string backend, isa;
 };
 
 Result<Repetition> measure(CommandSet &set, const BenchOptions &options, SessionSettings settings)
 {
     Repetition out;
-    auto model = loadModel(options.model, nullptr, set.interrupt.token());
+    auto model = loadModel(options.model, nullptr, set.interrupt.token(), options.session.loadOptions());
     if (!model)
         return tl::unexpected(model.error());
     out.loadMs = (*model)->loadMs;
     out.bytesPerToken = bytesPerToken(*(*model)->model);
+    out.weightsBytes = (*model)->model->weightsBytes();
+    if (settings.precision == Precision::Fast)
+        out.bytesPerToken += static_cast<std::uint64_t>(packingGrowth(*(*model)->model));
     const std::uint32_t vocabulary = (*model)->config().vocabulary;
     if (settings.contextTokens == 0)
         settings.contextTokens = std::max(options.prompt, options.depth + options.predict + 2) + 1;
@@ -118,30 +142,42 @@ Lists listsOf(const std::vector<Repetition> &repetitions)
     return lists;
 }
 
-Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repetitions, double before,
-               double after, std::uint64_t peak)
+/// Bytes per second that plain reading reaches.
+struct ReadSpeeds
+{
+    double before = 0.0, after = 0.0; ///< from memory, around the runs
+    double ofWeights = 0.0;           ///< from a buffer as large as what a token reads; 0: not decoded
+};
+
+Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repetitions,
+               const ReadSpeeds &speeds, std::uint64_t peak)
 {
     const Lists lists = listsOf(repetitions);
     const Repetition &last = repetitions.back();
-    const double share = static_cast<double>(last.bytesPerToken) * median(lists.decode) /
-                         std::max(1.0, (before + after) / 2.0);
-    return {
-        {"model", options.model},
-        {"threads", last.threads},
-        {"precision", options.session.precision},
-        {"load_ms", lists.load},
-        {"ttft_ms", lists.ttft},
-        {"prefill_tps", lists.prefill},
-        {"decode_tps", lists.decode},
-        {"bytes_per_token", last.bytesPerToken},
-        {"bandwidth_bytes_per_s", {static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(after)}},
-        {"bandwidth_share", lists.decode.empty() ? Json() : number(share)},
-        {"resident_peak_bytes", peak},
-        {"backend", last.backend},
-        {"isa", last.isa},
-        {"prompt_tokens", options.prompt},
-        {"decoded_tokens", options.predict},
-        {"depth", options.depth}};
+    // Weights that a large cache holds in part may be read faster than memory.
+    const double fastest = std::max({1.0, (speeds.before + speeds.after) / 2.0, speeds.ofWeights});
+    const double share = static_cast<double>(last.bytesPerToken) * median(lists.decode) / fastest;
+    const auto whole = [](double value) { return static_cast<std::uint64_t>(value); };
+    return {{"model", options.model},
+            {"threads", last.threads},
+            {"precision", options.session.precision},
+            {"quantize", loadQuantizationName(options.session.loadOptions().quantization)},
+            {"weights_bytes", last.weightsBytes},
+            {"load_ms", lists.load},
+            {"ttft_ms", lists.ttft},
+            {"prefill_tps", lists.prefill},
+            {"decode_tps", lists.decode},
+            {"bytes_per_token", last.bytesPerToken},
+            {"bandwidth_bytes_per_s", {whole(speeds.before), whole(speeds.after)}},
+            {"weights_bandwidth_bytes_per_s", whole(speeds.ofWeights)},
+            {"last_level_cache_bytes", lastLevelCacheBytes()},
+            {"bandwidth_share", lists.decode.empty() ? Json() : number(share)},
+            {"resident_peak_bytes", peak},
+            {"backend", last.backend},
+            {"isa", last.isa},
+            {"prompt_tokens", options.prompt},
+            {"decoded_tokens", options.predict},
+            {"depth", options.depth}};
 }
 
 std::string benchText(const Json &facts)
@@ -159,11 +195,18 @@ std::string benchText(const Json &facts)
     rest.row({"model", facts["model"].get<std::string>()});
     rest.row({"backend", facts["backend"].get<std::string>() + " " + facts["isa"].get<std::string>() + ", " +
                              facts["threads"].dump() + " threads, " + facts["precision"].get<std::string>()});
+    rest.row({"weights", byteText(facts["weights_bytes"].get<std::uint64_t>()) +
+                             (facts["quantize"] == "stored"
+                                  ? std::string(" as stored")
+                                  : ", quantised to " + facts["quantize"].get<std::string>())});
     rest.row({"weights read per token", byteText(facts["bytes_per_token"].get<std::uint64_t>())});
     rest.row({"memory read speed", fixed(bandwidth[0] / 1e9, 2) + " GB/s before, " +
                                        fixed(bandwidth[1] / 1e9, 2) + " GB/s after"});
+    if (const double weights = facts["weights_bandwidth_bytes_per_s"].get<double>(); weights > 0.0)
+        rest.row({"read speed of so many bytes", fixed(weights / 1e9, 2) + " GB/s"});
     if (facts["bandwidth_share"].is_number())
-        rest.row({"share of it used", fixed(100.0 * facts["bandwidth_share"].get<double>(), 1) + " %"});
+        rest.row(
+            {"share of the faster used", fixed(100.0 * facts["bandwidth_share"].get<double>(), 1) + " %"});
     rest.row({"peak resident", byteText(facts["resident_peak_bytes"].get<std::uint64_t>())});
     return rest.text() + "\n" + numbers.text();
 }
@@ -187,12 +230,15 @@ ExitStatus runModelBench(CommandSet &set, const BenchOptions &options, const Ses
     // Where the peak cannot be reset it still holds the probe's buffer: then the largest of the readings
     // counts.
     const std::uint64_t peak = processMemory().peakResidentBytes;
-    constexpr std::uint64_t probeBytes = std::uint64_t(500) << 20;
+    constexpr std::uint64_t probeBytes = std::uint64_t(500) << 20; // of the probe, at least
     const std::uint64_t own = peak > resident + probeBytes || peak < resident ? resident : peak;
     const auto after = readBandwidth(threads);
     if (!after)
         return set.terminal.fail(after.error());
-    const Json facts = benchJson(options, repetitions, *before, *after, own);
+    ReadSpeeds speeds{*before, *after, 0.0};
+    if (options.predict > 0)
+        speeds.ofWeights = readBandwidth(threads, repetitions.back().bytesPerToken).value_or(0.0);
+    const Json facts = benchJson(options, repetitions, speeds, own);
     if (options.format == Format::JsonLines)
         set.terminal.json(facts);
     else
@@ -227,7 +273,8 @@ void addBench(CommandSet &set)
 {
     auto options = std::make_shared<BenchOptions>();
     CLI::App *command = addCommand(set, "bench", "How fast a model runs on this machine", options, runBench);
-    command->add_option("model", options->model, "GGUF file (not needed with --sampler)");
+    command->add_option("model", options->model,
+                        "GGUF file or Hugging Face folder (not needed with --sampler)");
     command->add_option("-p,--prompt-tokens", options->prompt, "Tokens to prefill; 0: leave that part out")
         ->capture_default_str();
     command->add_option("-n,--predict", options->predict, "Tokens to decode; 0: leave that part out")
@@ -236,7 +283,9 @@ void addBench(CommandSet &set)
         ->check(CLI::Range(1U, 1000U))
         ->capture_default_str();
     command->add_option("--depth", options->depth, "Decode after this many tokens")->capture_default_str();
-    command->add_flag("--sampler", options->sampler, "Sampler chains instead: µs a token by vocabulary size");
+    command->add_flag(
+        "--sampler", options->sampler,
+        "Sampler chains instead: µs a token by vocabulary size, for peaked and flat distributions");
     command->add_option("--tokenizer", options->tokenizerFile,
                         "The tokenizer over this text file instead: MB/s");
     command->add_flag("--trace", options->trace, "What recording for every panel costs instead");

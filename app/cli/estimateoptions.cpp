@@ -48,25 +48,26 @@ Result<std::shared_ptr<const ModelShape>> shapeOf(const std::string &text)
     return sharedShape(std::move(shape));
 }
 
-/// What a GGUF file says beyond its shape about this program: its configuration, where it can run, and its
+/// What a model says beyond its shape about this program: its configuration, where it can run, and its
 /// vocabulary. Where it does not say, typical numbers are taken later.
 void addFileFacts(const std::string &path, EstimateRequest &request)
 {
-    const auto file = GgufFile::open(path);
-    if (!file)
+    const auto container = openModelContainer(path);
+    if (!container)
         return;
-    if (const auto config = readModelConfig(**file); config && architectureSpec(config->architecture))
+    if (const auto config = (*container)->readConfig(); config && !config->spec.name.empty())
         request.config = *config;
-    const auto chat = (*file)->stringValue("tokenizer.chat_template");
-    if (const auto data = readVocabulary(**file, nullptr))
-        request.vocabulary = vocabularyFacts(*data, (*file)->dataOffset(), chat ? chat->size() : 0);
+    if (const auto data = (*container)->readVocabulary(nullptr))
+        request.vocabulary = vocabularyFacts(*data, (*container)->headerBytes(),
+                                             (*container)->readChatTemplate(nullptr).size());
 }
 
 } // namespace
 
 void EstimateOptions::addTo(CLI::App &command)
 {
-    command.add_option("model", model, "GGUF file, config.json or a folder with one; only headers are read");
+    command.add_option("model", model,
+                       "GGUF file, Hugging Face folder or config.json; only headers are read");
     command.add_option("--shape", shape, "A config.json, a shape file, or a built-in name instead of MODEL");
     command.add_option("-c,--context", context, "Tokens of each sequence")->capture_default_str();
     command.add_option("-b,--batch", batch, "Sequences at the same time")->capture_default_str();
@@ -109,9 +110,9 @@ std::string EstimateOptions::conflict() const
         return "one of --gpu, --vram, --this-machine";
     if (measure && (model.empty() || !isForThisProgram()))
         return "--measure loads a MODEL on this machine: not with --shape, --gpu or --vram";
-    if (measure && (table || batch != 1 || beams != 1 || !draft.empty() || weights != "stored"))
-        return "--measure runs the model as it is stored: not with --table, --batch, --beams, --draft, "
-               "--weights";
+    if (measure && (table || batch != 1 || beams != 1 || !draft.empty() || !loadQuantizationOf(weights)))
+        return "--measure runs the model here: not with --table, --batch, --beams, --draft, and --weights "
+               "only as run's --quantize";
     return {};
 }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/commandset.h"
+#include "app/cli/inspectshape.h"
 #include "app/cli/metadatajson.h"
 #include "app/cli/table.h"
-#include "engine/model/model.h"
+#include "engine/model/modelcontainer.h"
 #include "engine/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <map>
 
 namespace tokenloupe::cli {
 
@@ -15,84 +19,13 @@ struct InspectOptions
     std::string model;
 };
 
-/// A number that the architecture's keys hold ("llama.block_count"), or null.
-Json metadataNumber(const GgufFile &file, const std::string &architecture, const char *key)
-{
-    const auto value = file.unsignedValue(architecture + "." + key);
-    return value ? Json(*value) : Json();
-}
-
-Json metadataFloat(const GgufFile &file, const std::string &architecture, const char *key)
-{
-    const auto value = file.floatValue(architecture + "." + key);
-    return value ? number(static_cast<float>(*value)) : Json();
-}
-
-/// One number when all layers have the same.
-Json kvHeadsJson(const std::vector<std::uint32_t> &heads)
-{
-    if (heads.empty())
-        return {};
-    if (std::all_of(heads.begin(), heads.end(), [&](std::uint32_t n) { return n == heads.front(); }))
-        return heads.front();
-    return heads;
-}
-
-/// The shape as the file states it: read by key, so that files of architectures that do not run here are
-/// shown too.
-Json shapeJson(const GgufFile &file)
-{
-    const auto stated = file.stringValue("general.architecture");
-    const std::string architecture(stated ? *stated : std::string_view());
-    const auto config = readModelConfig(file);
-    const auto runs = architectureSpec(architecture);
-    const auto n = [&](const char *key) { return metadataNumber(file, architecture, key); };
-
-    Json shape;
-    shape["architecture"] = stated ? Json(architecture) : Json();
-    shape["supported"] = runs && config;
-    if (!stated)
-        shape["reason"] = "the file names no architecture: it is no model";
-    else if (!runs)
-        shape["reason"] = runs.error().text();
-    else if (!config)
-        shape["reason"] = config.error().text();
-    shape["layers"] = n("block_count");
-    shape["embedding"] = n("embedding_length");
-    shape["heads"] = n("attention.head_count");
-    Json kvHeads = n("attention.head_count_kv");
-    if (const auto list = file.integerArray(architecture + ".attention.head_count_kv"); list)
-        kvHeads = *list;
-    else if (kvHeads.is_null())
-        kvHeads = shape["heads"];
-    shape["kv_heads"] = config ? kvHeadsJson(config->kvHeads) : kvHeads;
-    Json headSize = n("attention.key_length");
-    if (headSize.is_null() && shape["heads"].is_number() && shape["heads"] > 0 &&
-        shape["embedding"].is_number())
-        headSize = shape["embedding"].get<std::uint64_t>() / shape["heads"].get<std::uint64_t>();
-    shape["head_size"] = config ? Json(config->headSize) : headSize;
-    shape["feed_forward"] = n("feed_forward_length");
-    Json vocabulary = n("vocab_size");
-    if (const GgufValue *tokens = file.find("tokenizer.ggml.tokens");
-        tokens && std::holds_alternative<GgufArray>(tokens->value))
-        vocabulary = std::get<GgufArray>(tokens->value).count;
-    shape["vocabulary"] = config ? Json(config->vocabulary) : vocabulary;
-    shape["context_train"] = n("context_length");
-    Json base = metadataFloat(file, architecture, "rope.freq_base");
-    const auto scaling = file.stringValue(architecture + ".rope.scaling.type");
-    shape["rope"] = {{"base", config ? number(config->ropeBase) : base},
-                     {"scaling", config ? config->ropeScaling : std::string(scaling ? *scaling : "none")}};
-    shape["sliding_window"] = n("attention.sliding_window");
-    return shape;
-}
-
-Json tokenizerJson(const GgufFile &file)
+Json tokenizerJson(const ModelContainer &container)
 {
     Json out{{"model", nullptr}, {"pre", nullptr}, {"recognised", false}, {"tokens", 0},
              {"bos", nullptr},   {"eos", nullptr}, {"add_bos", false}};
-    if (!file.find("tokenizer.ggml.model"))
+    if (!container.hasVocabulary())
         return out;
-    auto data = readVocabulary(file, nullptr);
+    auto data = container.readVocabulary(nullptr);
     if (!data) {
         out["reason"] = data.error().text();
         return out;
@@ -111,33 +44,42 @@ Json tokenizerJson(const GgufFile &file)
     return out;
 }
 
-Json inspectJson(const GgufFile &file, const std::string &path)
+/// Of several files each tensor says in which one it lies.
+Json tensorsJson(const std::vector<ContainerTensor> &tensors)
 {
-    Json out{{"file", path}, {"format", "gguf"}};
-    out.update(shapeJson(file));
-    out["tokenizer"] = tokenizerJson(file);
-    const auto chat = file.stringValue("tokenizer.chat_template");
-    out["chat_template"] = chat ? Json(*chat) : Json();
-    std::uint64_t total = 0;
-    std::map<std::string, std::uint64_t> types;
-    Json tensors = Json::array();
-    for (const GgufTensor &tensor : file.tensors()) {
-        const std::string type = traitsOf(tensor.type).name;
-        total += tensor.bytes;
-        types[type] += tensor.bytes;
-        tensors.push_back(
-            {{"name", tensor.name},
-             {"type", type},
-             {"shape", std::vector(tensor.shape.begin(), tensor.shape.begin() + tensor.dimensions)},
-             {"bytes", tensor.bytes},
-             {"offset", file.dataOffset() + tensor.offset}});
+    const bool areSeveral = std::any_of(tensors.begin(), tensors.end(), [&](const ContainerTensor &tensor) {
+        return tensor.file != tensors.front().file;
+    });
+    Json list = Json::array();
+    for (const ContainerTensor &tensor : tensors) {
+        Json entry{{"name", tensor.name},
+                   {"type", std::string(tensor.type)},
+                   {"shape", tensor.shape},
+                   {"bytes", tensor.bytes},
+                   {"offset", tensor.offset}};
+        if (areSeveral)
+            entry["file"] = std::string(tensor.file);
+        list.push_back(std::move(entry));
     }
-    out["weights_bytes"] = total;
+    return list;
+}
+
+Json inspectJson(const ModelContainer &container, const std::string &path)
+{
+    Json out{{"file", path}, {"format", container.format() == ContainerFormat::Gguf ? "gguf" : "hf"}};
+    out.update(shapeJson(container));
+    out["tokenizer"] = tokenizerJson(container);
+    const std::string chat = container.readChatTemplate(nullptr);
+    out["chat_template"] = chat.empty() ? Json() : Json(chat);
+    std::map<std::string, std::uint64_t> types;
+    for (const ContainerTensor &tensor : container.tensors())
+        types[std::string(tensor.type)] += tensor.bytes;
+    out["weights_bytes"] = container.tensorBytes();
     out["types"] = Json::object();
     for (const auto &[type, bytes] : types)
         out["types"][type] = bytes;
-    out["tensors"] = std::move(tensors);
-    out["metadata"] = metadataJson(file);
+    out["tensors"] = tensorsJson(container.tensors());
+    out["metadata"] = metadataJson(container);
     return out;
 }
 
@@ -199,10 +141,10 @@ std::string inspectText(const Json &facts)
 
 ExitStatus runInspect(CommandSet &set, const InspectOptions &options)
 {
-    const auto file = GgufFile::open(options.model);
-    if (!file)
-        return set.terminal.fail(file.error());
-    const Json facts = inspectJson(**file, options.model);
+    const auto container = openModelContainer(options.model);
+    if (!container)
+        return set.terminal.fail(container.error());
+    const Json facts = inspectJson(**container, options.model);
     if (options.format == Format::JsonLines)
         set.terminal.json(facts);
     else
@@ -215,9 +157,9 @@ ExitStatus runInspect(CommandSet &set, const InspectOptions &options)
 void addInspect(CommandSet &set)
 {
     auto options = std::make_shared<InspectOptions>();
-    CLI::App *command = addCommand(
-        set, "inspect", "What a model file holds: shape, tokenizer, tensors, metadata", options, runInspect);
-    command->add_option("model", options->model, "GGUF file")->required();
+    CLI::App *command = addCommand(set, "inspect", "What a model holds: shape, tokenizer, tensors, metadata",
+                                   options, runInspect);
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder")->required();
 }
 
 } // namespace tokenloupe::cli

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/metadatajson.h"
 
+#include "engine/model/ggufcontainer.h"
+#include "engine/model/hf/hfcontainer.h"
+
 #include <cstring>
 
 namespace tokenloupe::cli {
@@ -119,9 +122,7 @@ Json valueJson(const GgufValue &value)
     return std::visit(Visitor{value.type}, value.value);
 }
 
-} // namespace
-
-Json metadataJson(const GgufFile &file)
+Json ggufMetadata(const GgufFile &file)
 {
     Json out = Json::object();
     for (const std::string &key : file.keyOrder()) {
@@ -129,6 +130,33 @@ Json metadataJson(const GgufFile &file)
             out[key] = valueJson(*value);
     }
     return out;
+}
+
+/// A config's value with its long lists as {"type", "count"}. Configs are not nested deep.
+Json configValue(const nlohmann::json &value)
+{
+    if (value.is_array() && value.size() > longestArray)
+        return {{"type", value.front().type_name()}, {"count", value.size()}};
+    if (!value.is_structured())
+        return value;
+    Json out = value.is_array() ? Json::array() : Json::object();
+    for (const auto &[key, member] : value.items()) {
+        if (value.is_array())
+            out.push_back(configValue(member));
+        else
+            out[key] = configValue(member);
+    }
+    return out;
+}
+
+} // namespace
+
+Json metadataJson(const ModelContainer &container)
+{
+    if (const GgufFile *file = ggufFileOf(container))
+        return ggufMetadata(*file);
+    const HfContainer *folder = hfContainerOf(container);
+    return folder ? configValue(folder->json()) : Json::object();
 }
 
 } // namespace tokenloupe::cli

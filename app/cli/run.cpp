@@ -114,7 +114,7 @@ ExitStatus runRun(CommandSet &set, const RunOptions &options)
     sampler->seed = options.seed.value_or(randomSeed());
 
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     const auto ids = promptIds(options, *model);
@@ -173,7 +173,7 @@ void addRun(CommandSet &set)
 {
     auto options = std::make_shared<RunOptions>();
     CLI::App *command = addCommand(set, "run", "Generates text and tells of every token", options, runRun);
-    command->add_option("model", options->model, "GGUF file")->required();
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder")->required();
     command->add_option("-p,--prompt", options->prompt, "Plain text; BOS is added as the model wants");
     command->add_option("-f,--prompt-file", options->promptFile,
                         "Plain text from a file; - is standard input");

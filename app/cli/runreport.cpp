@@ -80,6 +80,7 @@ Status RunReport::token(const StepRecord &step)
         request.settings = step.settings;
         request.step = step.ref.step.value();
         request.chosen = step.token;
+        request.record = &step;
         request.top = std::min<std::uint32_t>(m_options.top, m_session.model().config().vocabulary);
         request.rankWholeVocabulary = false;
         auto explained = explainStep(request);

@@ -76,7 +76,8 @@ Json scoreJson(const Scores &scores, const ScoreOptions &options)
              {"mean_nll", scores.nll.empty() ? Json() : number(scores.meanNll())},
              {"perplexity", scores.nll.empty() ? Json() : number(std::exp(scores.meanNll()))},
              {"argmax", jsonOf(scores.argmax)},
-             {"precision", options.session.precision}};
+             {"precision", options.session.precision},
+             {"quantize", loadQuantizationName(options.session.loadOptions().quantization)}};
     if (options.top > 0) {
         out["logsumexp"] = listOf(scores.logSumExp);
         Json positions = Json::array();
@@ -90,10 +91,9 @@ Json scoreJson(const Scores &scores, const ScoreOptions &options)
     }
     if (options.against) {
         out["kl"] = listOf(scores.kl);
-        out["mean_kl"] = number(scores.meanKl());
-        out["max_kl"] =
-            number(scores.kl.empty() ? 0.0 : *std::max_element(scores.kl.begin(), scores.kl.end()));
-        out["argmax_equal"] = number(scores.argmaxEqualShare());
+        out["mean_kl"] = number(scores.against.meanKl());
+        out["max_kl"] = number(scores.against.largestKl());
+        out["argmax_equal"] = number(scores.against.argmaxEqualShare());
     }
     return out;
 }
@@ -120,8 +120,8 @@ std::string scoreText(const Scores &scores, const ScoreOptions &options, const T
         text += "mean nll " + fixed(scores.meanNll(), 6) + ", perplexity " +
                 fixed(std::exp(scores.meanNll()), 4) + "\n";
     if (options.against)
-        text += "mean KL " + fixed(scores.meanKl(), 8) + ", equal argmax " +
-                fixed(100.0 * scores.argmaxEqualShare(), 2) + " %\n";
+        text += "mean KL " + fixed(scores.against.meanKl(), 8) + ", equal argmax " +
+                fixed(100.0 * scores.against.argmaxEqualShare(), 2) + " %\n";
     return text;
 }
 
@@ -132,7 +132,7 @@ std::shared_ptr<LogitStore> referenceRows(CommandSet &set, const ScoreOptions &o
 {
     std::shared_ptr<const LoadedModel> other = model;
     if (*options.against != "exact") {
-        other = loadModelShowing(set, *options.against, status);
+        other = loadModelShowing(set, *options.against, ModelLoadOptions(), status);
         if (!other)
             return nullptr;
         if (Status same = sameVocabulary(*model, *other); !same) {
@@ -175,7 +175,7 @@ ExitStatus runScore(CommandSet &set, const ScoreOptions &options)
             return terminal.usage("score: " + ids.error().text());
     }
     ExitStatus status = ExitStatus::Done;
-    const auto model = loadModelShowing(set, options.model, status);
+    const auto model = loadModelShowing(set, options.model, options.session.loadOptions(), status);
     if (!model)
         return status;
     const auto ids = scoredIds(options, *model);
@@ -218,7 +218,7 @@ void addScore(CommandSet &set)
 {
     auto options = std::make_shared<ScoreOptions>();
     CLI::App *command = addCommand(set, "score", "How likely a text is, token by token", options, runScore);
-    command->add_option("model", options->model, "GGUF file")->required();
+    command->add_option("model", options->model, "GGUF file or Hugging Face folder")->required();
     command->add_option("--file", options->file,
                         "The text; BOS is added as the model wants; - is standard input");
     command->add_option("--ids", options->ids, "Token ids, taken as they are: 1,2,3");

@@ -25,16 +25,6 @@ double Scores::meanNll() const
     return mean(nll);
 }
 
-double Scores::meanKl() const
-{
-    return mean(kl);
-}
-
-double Scores::argmaxEqualShare() const
-{
-    return ids.empty() ? 0.0 : static_cast<double>(argmaxEqual) / static_cast<double>(ids.size());
-}
-
 Scorer::Scorer(std::vector<TokenId> ids, std::uint32_t top, std::shared_ptr<const LogitStore> reference)
     : m_top(top)
     , m_reference(std::move(reference))
@@ -73,30 +63,21 @@ Status Scorer::add(std::uint32_t position, std::span<const float> row)
                           });
         m_scores.top.emplace_back(m_order.begin(), m_order.begin() + count);
     }
-    return m_reference ? compare(position, row, statistics->logSumExp, statistics->argmax) : Status();
+    return m_reference ? compare(position, row) : Status();
 }
 
-Status Scorer::compare(std::uint32_t position, std::span<const float> row, double logSumExp, TokenId argmax)
+Status Scorer::compare(std::uint32_t position, std::span<const float> row)
 {
     const LogitStore::Row other = m_reference->get({RunId(0), StepIndex(position)});
     if (!other || other->size() != row.size())
         return makeError(ErrorCode::IoError, "position " + std::to_string(position),
                          "the other run's logits could not be kept (no room for the temporary file)");
-    const auto statistics = logitStatistics(*other);
-    if (!statistics)
-        return makeError(statistics.error().code, "--against, position " + std::to_string(position),
-                         statistics.error().text());
-    double sum = 0.0;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-        const double logThat = static_cast<double>((*other)[i]) - statistics->logSumExp;
-        const double logThis = static_cast<double>(row[i]) - logSumExp;
-        const double p = std::exp(logThat);
-        if (p > 0.0)
-            sum += p * (logThat - logThis);
-    }
-    m_scores.kl.push_back(std::max(0.0, sum)); // rounding can take a divergence of nothing below zero
-    if (statistics->argmax == argmax)
-        ++m_scores.argmaxEqual;
+    const auto divergence = divergenceOf(*other, row);
+    if (!divergence)
+        return makeError(divergence.error().code, "--against, position " + std::to_string(position),
+                         divergence.error().text());
+    m_scores.kl.push_back(divergence->kl);
+    m_scores.against.add(*divergence);
     return {};
 }
 

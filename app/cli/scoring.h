@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/result.h"
+#include "engine/compare/divergence.h"
 #include "engine/sampling/candidates.h"
 #include "engine/trace/logitstore.h"
 
@@ -21,12 +22,10 @@ struct Scores
     std::vector<TokenId> argmax;   ///< n: after token i
     std::vector<double> logSumExp; ///< n
     std::vector<std::vector<Candidate>> top; ///< n lists, best first
-    std::vector<double> kl; ///< n: KL(reference ‖ this) after token i; empty without a reference
-    std::uint32_t argmaxEqual = 0;
+    std::vector<double> kl;   ///< n: KL(reference ‖ this) after token i; empty without a reference
+    DivergenceTotals against; ///< of the reference
 
     double meanNll() const;
-    double meanKl() const;
-    double argmaxEqualShare() const;
 };
 
 /// Turns rows of logits, in order of position, into scores. The first thing that goes wrong is kept for
@@ -41,7 +40,7 @@ public:
 
 private:
     Status add(std::uint32_t position, std::span<const float> row);
-    Status compare(std::uint32_t position, std::span<const float> row, double logSumExp, TokenId argmax);
+    Status compare(std::uint32_t position, std::span<const float> row);
 
     Scores m_scores;
     std::uint32_t m_top = 0;

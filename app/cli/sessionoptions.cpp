@@ -15,6 +15,14 @@ std::string kvTypeList()
     return list;
 }
 
+std::string quantizationList()
+{
+    std::string list;
+    for (const LoadQuantization quantization : loadQuantizations())
+        list += (list.empty() ? "" : ", ") + std::string(loadQuantizationName(quantization));
+    return list;
+}
+
 } // namespace
 
 void SessionOptions::addTo(CLI::App &command)
@@ -29,6 +37,8 @@ void SessionOptions::addTo(CLI::App &command)
         ->check(CLI::Range(1U, 1024U));
     command.add_option("--precision", precision,
                        "exact: float32 activations; fast: rounded to 15 bits, quicker");
+    command.add_option("--quantize", quantize,
+                       "Weights that are larger become this while loading: " + quantizationList());
     command.add_option("--backend", backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
 }
 
@@ -54,15 +64,23 @@ Result<SessionSettings> SessionOptions::settings() const
         return makeError(ErrorCode::InvalidArgument, "--precision",
                          "exact or fast, not \"" + precision + "\"");
     settings.precision = *wanted;
+    if (!loadQuantizationOf(quantize))
+        return makeError(ErrorCode::InvalidArgument, "--quantize",
+                         "one of " + quantizationList() + ", not \"" + quantize + "\"");
     return settings;
 }
 
+ModelLoadOptions SessionOptions::loadOptions() const
+{
+    return {loadQuantizationOf(quantize).value_or(LoadQuantization::AsStored), static_cast<int>(threads)};
+}
+
 std::shared_ptr<const LoadedModel> loadModelShowing(CommandSet &set, const std::string &path,
-                                                    ExitStatus &status)
+                                                    const ModelLoadOptions &options, ExitStatus &status)
 {
     auto model = [&] {
         ProgressMeter meter("loading");
-        return loadModel(path, meter.progress(), set.interrupt.token());
+        return loadModel(path, meter.progress(), set.interrupt.token(), options);
     }();
     if (!model) {
         status = set.terminal.fail(model.error());

@@ -10,7 +10,7 @@
 
 namespace tokenloupe::cli {
 
-/// --threads --context --kv-type-k --kv-type-v --kv-block --precision --backend
+/// --threads --context --kv-type-k --kv-type-v --kv-block --precision --quantize --backend
 struct SessionOptions
 {
     std::uint32_t threads = 0;
@@ -19,17 +19,20 @@ struct SessionOptions
     std::string valueType = "f32";
     std::uint32_t blockTokens = 16;
     std::string precision = "fast";
+    std::string quantize = "stored";
     std::string backend = "cpu";
 
     void addTo(CLI::App &command);
     /// Values that the parser let through but the engine does not know: InvalidArgument, which is wrong
     /// usage.
     Result<SessionSettings> settings() const;
+    /// "stored" where settings() would complain.
+    ModelLoadOptions loadOptions() const;
 };
 
 /// Loads with a progress meter, prints warnings. Nothing: `status` says how to end.
 std::shared_ptr<const LoadedModel> loadModelShowing(CommandSet &set, const std::string &path,
-                                                    ExitStatus &status);
+                                                    const ModelLoadOptions &options, ExitStatus &status);
 /// A session of it, on the CPU (and why, when another backend was asked for).
 std::unique_ptr<Session> openSession(CommandSet &set, std::shared_ptr<const LoadedModel> model,
                                      const SessionSettings &settings, const SessionOptions &options,

@@ -21,7 +21,8 @@ int main(int argc, char *argv[])
     parser.addVersionOption();
     parser.addPositionalArgument(
         QStringLiteral("model"),
-        QApplication::translate("main", "GGUF file to open; without it the one that was open last"),
+        QApplication::translate("main",
+                                "GGUF file or Hugging Face folder to open; without it what was open last"),
         QStringLiteral("[model]"));
     const QCommandLineOption themeOption(QStringLiteral("theme"),
                                          QApplication::translate("main", "system, light or dark"),

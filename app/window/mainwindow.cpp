@@ -9,6 +9,7 @@
 #include "engine/estimate/estimate.h"
 #include "widgets/controls/messagebar.h"
 #include "widgets/models/modeltitle.h"
+#include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/views/chain/chainpanel.h"
 #include "widgets/views/chat/chatpanel.h"
@@ -19,11 +20,13 @@
 #include "widgets/views/kvcache/kvcachepanel.h"
 #include "widgets/views/memory/memorypanel.h"
 #include "widgets/views/penalties/penaltiespanel.h"
+#include "widgets/views/precision/precisionpanel.h"
 #include "widgets/views/prompt/promptpanel.h"
 #include "widgets/views/timeline/timelinepanel.h"
 #include "widgets/views/tokens/tokenspanel.h"
 
 #include <QCloseEvent>
+#include <QDir>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QLabel>
@@ -82,6 +85,8 @@ void MainWindow::createPanels()
     addPanel("distribution", new DistributionPanel(m_context));
     addPanel("vocabulary", new VocabularyPanel(m_context));
     addPanel("tokens", new TokensPanel(m_context));
+    m_precision = new PrecisionPanel(m_context);
+    addPanel("precision", m_precision);
     m_cache = new KvCachePanel(m_context);
     addPanel("kvcache", m_cache);
     addPanel("estimator", new EstimatorPanel(m_context));
@@ -143,7 +148,7 @@ void MainWindow::connectEngine()
     connect(&host, &EngineHost::modelOpened, this, &MainWindow::refreshAttentionKinds);
     connect(&host, &EngineHost::configured, this, &MainWindow::refreshAttentionKinds);
     connect(&host, &EngineHost::modelOpened, this, [this] {
-        m_openPath = m_openingPath;
+        m_openPath = QString::fromStdString(m_inspector.host.status().model->model->path().string());
         m_messageRow->hide();
         QStringList recent = m_settings.value(QStringLiteral("recentModels")).toStringList();
         recent.removeAll(m_openPath);
@@ -188,6 +193,11 @@ void MainWindow::connectEngine()
     connect(&host, &EngineHost::failed, this, [this](const QString &message) {
         showMessage({MessageKind::Error, tr("The reply could not go on."), message, {}, {}, {}});
     });
+    connect(&host, &EngineHost::comparisonEnded, this, [this](const QString &message) {
+        if (!message.isEmpty())
+            showMessage(
+                {MessageKind::Error, tr("The precisions could not be compared."), message, {}, {}, {}});
+    });
     connect(&m_inspector.conversation, &Conversation::failed, this, [this](const QString &message) {
         showMessage({MessageKind::Error, tr("The message could not be answered."), message, {}, {}, {}});
     });
@@ -201,7 +211,7 @@ void MainWindow::refreshAttentionKinds()
     const EngineStatus &status = m_inspector.host.status();
     if (!status.model)
         return;
-    if (const auto shape = shapeOfGguf(status.model->model->file()))
+    if (const auto shape = shapeOfContainer(status.model->model->container()))
         m_cache->setAttentionVariants(
             attentionVariants(*shape, status.session.keyType, status.session.valueType));
 }
@@ -214,8 +224,8 @@ void MainWindow::showMessage(const Message &message)
 
 void MainWindow::openModel(const QString &path)
 {
-    m_openingPath = QFileInfo(path).absoluteFilePath();
-    m_inspector.host.openModel(m_openingPath, m_session);
+    // Names of folders may end in a slash.
+    m_inspector.host.openModel(QDir::cleanPath(QFileInfo(path).absoluteFilePath()), m_session, m_loadOptions);
 }
 
 void MainWindow::restoreLayout()
@@ -284,14 +294,22 @@ void MainWindow::refreshStatusBar()
     case EngineState::Measuring:
         engine = tr("engine measuring");
         break;
+    case EngineState::Comparing:
+        engine = tr("engine comparing precisions");
+        break;
     }
-    const bool busy = status.state == EngineState::Running || status.state == EngineState::Prefilling ||
-                      status.state == EngineState::Loading;
+    const bool busy = status.state != EngineState::NoModel && status.state != EngineState::Idle &&
+                      status.state != EngineState::Paused;
     engine = QString((busy ? QStringLiteral("● ") : QStringLiteral("○ ")) + engine);
-    if (status.model)
-        engine +=
-            tr(" · %1 precision").arg(QString::fromUtf8(precisionName(status.session.precision).data()));
+    QString kernels;
+    if (status.model) {
+        const Precision precision = status.session.precision;
+        engine += tr(" · %1 precision").arg(precisionTitle(precision));
+        kernels = QString(precisionSummary(precision) + QLatin1Char('\n') +
+                          weightKernelsText(*status.model->model, precision));
+    }
     m_engineLabel->setText(engine);
+    m_engineLabel->setToolTip(kernels);
 
     std::size_t steps = 0;
     for (const auto &[id, run] : m_inspector.runs.runs())

@@ -23,6 +23,7 @@ class MessageBar;
 struct Message;
 class Panel;
 class PanelDock;
+class PrecisionPanel;
 class Workspaces;
 enum class Workspace;
 
@@ -61,11 +62,15 @@ private:
     void createThemeMenu(QMenu *menu);
     void createColourMenu(QMenu *menu);
     void createDeviceMenu();
+    void fillDeviceMenu(QAction *settings);
+    void createPrecisionActions();
+    void compareAtStep();
     void createToolBars();
     void createStatusBar();
     void connectEngine();
 
     void chooseModel();
+    void chooseModelFolder();
     void fillRecentMenu();
     void refreshAttentionKinds();
     void showEngineSettings();
@@ -81,14 +86,15 @@ private:
     Inspector m_inspector;
     InspectorContext m_context;
     KvCachePanel *m_cache = nullptr;
-    SessionSettings m_session; ///< for the next model that is opened
+    SessionSettings m_session;      ///< for the next model that is opened
+    ModelLoadOptions m_loadOptions; ///< the same
     EngineSettingsDialog *m_engineSettings = nullptr;
-    QString m_openPath;    // of the model that is open
-    QString m_openingPath; // of the one that is being opened
+    QString m_openPath; // of the model that is open
 
     std::map<QString, PanelDock *> m_docks;
     std::vector<QAction *> m_actions; // everything that the palette offers
     ChatPanel *m_chat = nullptr;
+    PrecisionPanel *m_precision = nullptr;
     Workspaces *m_workspaces = nullptr;
     CommandPalette *m_palette = nullptr;
     MessageBar *m_message = nullptr;
@@ -104,6 +110,8 @@ private:
     QAction *m_stop = nullptr;
     QAction *m_branch = nullptr;
     QAction *m_cancel = nullptr;
+    QAction *m_compare = nullptr;
+    std::vector<QAction *> m_precisions; // by Precision
     QAction *m_regenerate = nullptr;
     QAction *m_editLast = nullptr;
     QAction *m_newChat = nullptr;

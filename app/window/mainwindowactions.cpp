@@ -6,8 +6,10 @@
 #include "app/window/paneldock.h"
 #include "app/window/workspaces.h"
 #include "widgets/controls/panel.h"
+#include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/views/chat/chatpanel.h"
+#include "widgets/views/precision/precisionpanel.h"
 #include "widgets/views/settings/enginesettingsdialog.h"
 
 #include <QAction>
@@ -39,6 +41,10 @@ void MainWindow::createFileMenu()
     m_modelMenu = new QMenu(tr("Model"), this);
     QAction *open = addNamedAction(menu, tr("&Open a model…"), QKeySequence::Open, QStringLiteral("open"));
     connect(open, &QAction::triggered, this, &MainWindow::chooseModel);
+    QAction *openFolder = addNamedAction(menu, tr("Open a Hugging Face &folder…"),
+                                         QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O));
+    openFolder->setToolTip(tr("A folder with config.json and safetensors files (Ctrl+Shift+O)"));
+    connect(openFolder, &QAction::triggered, this, &MainWindow::chooseModelFolder);
     m_recentMenu = menu->addMenu(tr("Open &recent"));
     connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
     QAction *close = addNamedAction(menu, tr("&Close the model"));
@@ -56,6 +62,7 @@ void MainWindow::createFileMenu()
     connect(quit, &QAction::triggered, this, &QWidget::close);
 
     m_modelMenu->addAction(open);
+    m_modelMenu->addAction(openFolder);
     m_modelMenu->addMenu(m_recentMenu);
     m_modelMenu->addAction(close);
 }
@@ -83,6 +90,14 @@ void MainWindow::chooseModel()
         openModel(path);
 }
 
+void MainWindow::chooseModelFolder()
+{
+    const QString folder = m_openPath.isEmpty() ? QString() : QFileInfo(m_openPath).path();
+    const QString path = QFileDialog::getExistingDirectory(this, tr("Open a Hugging Face folder"), folder);
+    if (!path.isEmpty())
+        openModel(path);
+}
+
 void MainWindow::createRunActions()
 {
     QMenu *menu = menuBar()->addMenu(tr("&Run"));
@@ -104,6 +119,9 @@ void MainWindow::createRunActions()
         m_inspector.selection.followLive();
     });
     connect(&m_inspector.selection, &SelectionState::changed, this, &MainWindow::refreshActions);
+    m_compare = addNamedAction(menu, tr("Compare precisions"), QKeySequence(Qt::CTRL | Qt::Key_P), {},
+                               tr("Compare precisions at the selected step"));
+    connect(m_compare, &QAction::triggered, this, &MainWindow::compareAtStep);
     menu->addSeparator();
     createSelectionActions(menu);
 
@@ -245,50 +263,93 @@ void MainWindow::createDeviceMenu()
 {
     m_deviceMenu = new QMenu(tr("Device"), this);
     m_session = savedSession();
+    m_loadOptions.quantization =
+        loadQuantizationOf(m_settings.value(QStringLiteral("engine/quantize")).toString().toStdString())
+            .value_or(LoadQuantization::AsStored);
     m_engineSettings = new EngineSettingsDialog(m_context, this);
     connect(m_engineSettings, &EngineSettingsDialog::applied, this, [this] {
-        m_session = m_inspector.host.status().session;
+        const EngineStatus &status = m_inspector.host.status();
+        m_session = status.session;
         saveSession(m_session);
+        m_loadOptions.quantization = status.model->options.quantization;
+        const std::string_view quantize = loadQuantizationName(m_loadOptions.quantization);
+        m_settings.setValue(QStringLiteral("engine/quantize"),
+                            QString::fromUtf8(quantize.data(), qsizetype(quantize.size())));
     });
-    auto *settings = new QAction(tr("Context and cache…"), this);
+    auto *settings = new QAction(tr("Precision, context and cache…"), this);
     settings->setIcon(Theme::instance().icon(QStringLiteral("settings")));
-    settings->setData(tr("Engine: context, cache, threads"));
+    settings->setData(tr("Engine: precision, context, cache, threads"));
     m_actions.push_back(settings);
     connect(settings, &QAction::triggered, this, &MainWindow::showEngineSettings);
-    connect(m_deviceMenu, &QMenu::aboutToShow, this, [this, settings] {
-        m_deviceMenu->clear();
-        const EngineStatus &status = m_inspector.host.status();
-        if (!status.model)
-            return;
-        m_deviceMenu->addAction(settings);
-        m_deviceMenu->addSection(tr("Threads"));
-        for (int threads = 1; threads <= usableCores(); threads = threads < 4 ? threads + 1 : threads * 2) {
-            QAction *action =
-                m_deviceMenu->addAction(counted(std::uint64_t(threads), tr("thread"), tr("threads")));
-            action->setCheckable(true);
-            action->setChecked(threads == status.threads);
-            connect(action, &QAction::triggered, this, [this, threads] {
-                SessionSettings changed = m_inspector.host.status().session;
-                changed.threads = threads;
-                m_inspector.host.configure(changed);
-            });
-        }
-        m_deviceMenu->addSection(tr("Context"));
-        const std::uint32_t trained = status.model->config().contextTrain;
-        for (std::uint32_t context = 512; context <= 131072; context *= 2) {
-            if (context > trained && context / 2 >= trained)
-                break;
-            const std::uint32_t tokens = std::min(context, trained);
-            QAction *action = m_deviceMenu->addAction(tr("%1 tokens").arg(formatCount(tokens)));
-            action->setCheckable(true);
-            action->setChecked(tokens == status.session.contextTokens);
-            connect(action, &QAction::triggered, this, [this, tokens] {
-                SessionSettings changed = m_inspector.host.status().session;
-                changed.contextTokens = tokens;
-                m_inspector.host.configure(changed);
-            });
-        }
-    });
+    createPrecisionActions();
+    connect(m_deviceMenu, &QMenu::aboutToShow, this, [this, settings] { fillDeviceMenu(settings); });
+}
+
+void MainWindow::createPrecisionActions()
+{
+    auto *group = new QActionGroup(this);
+    for (const Precision precision : {Precision::Exact, Precision::Fast}) {
+        const QString title = precision == Precision::Fast ? tr("Fast") : tr("Exact");
+        auto *action = new QAction(tr("%1 precision").arg(title), this);
+        action->setCheckable(true);
+        action->setToolTip(precisionSummary(precision));
+        action->setData(tr("Precision: %1").arg(title));
+        group->addAction(action);
+        addAction(action);
+        m_actions.push_back(action);
+        m_precisions.push_back(action);
+        connect(action, &QAction::triggered, this, [this, precision] {
+            SessionSettings changed = m_inspector.host.status().session;
+            if (changed.precision == precision)
+                return;
+            changed.precision = precision;
+            m_inspector.host.configure(changed);
+        });
+    }
+}
+
+void MainWindow::compareAtStep()
+{
+    PanelDock *dock = m_docks.at(QStringLiteral("precision"));
+    dock->show();
+    dock->raise();
+    m_precision->compareStep();
+}
+
+void MainWindow::fillDeviceMenu(QAction *settings)
+{
+    m_deviceMenu->clear();
+    const EngineStatus &status = m_inspector.host.status();
+    if (!status.model)
+        return;
+    m_deviceMenu->addAction(settings);
+    const auto choice = [this](const QString &text, bool current,
+                               const std::function<void(SessionSettings &)> &change) {
+        QAction *action = m_deviceMenu->addAction(text);
+        action->setCheckable(true);
+        action->setChecked(current);
+        connect(action, &QAction::triggered, this, [this, change] {
+            SessionSettings changed = m_inspector.host.status().session;
+            change(changed);
+            m_inspector.host.configure(changed);
+        });
+    };
+    m_deviceMenu->addSection(tr("Precision"));
+    for (QAction *action : m_precisions)
+        m_deviceMenu->addAction(action);
+    m_deviceMenu->addSection(tr("Threads"));
+    for (int threads = 1; threads <= usableCores(); threads = threads < 4 ? threads + 1 : threads * 2)
+        choice(counted(std::uint64_t(threads), tr("thread"), tr("threads")), threads == status.threads,
+               [threads](SessionSettings &changed) { changed.threads = threads; });
+    m_deviceMenu->addSection(tr("Context"));
+    const std::uint32_t trained = status.model->config().contextTrain;
+    for (std::uint32_t context = 512; context <= 131072; context *= 2) {
+        if (context > trained && context / 2 >= trained)
+            break;
+        const std::uint32_t tokens = std::min(context, trained);
+        choice(tr("%1 tokens").arg(formatCount(tokens)), tokens == status.session.contextTokens,
+               [tokens](SessionSettings &changed) { changed.contextTokens = tokens; });
+    }
 }
 
 void MainWindow::showEngineSettings()
@@ -301,9 +362,10 @@ void MainWindow::showEngineSettings()
 SessionSettings MainWindow::savedSession() const
 {
     SessionSettings session;
-    session.precision = m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
-                            ? Precision::Exact
-                            : Precision::Fast;
+    session.precision =
+        m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
+            ? Precision::Exact
+            : Precision::Fast;
     const auto number = [this](const char *name, std::uint32_t fallback) {
         return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(name)), fallback).toUInt();
     };
@@ -332,6 +394,7 @@ void MainWindow::saveSession(const SessionSettings &session)
     const auto text = [](std::string_view name) {
         return QString::fromUtf8(name.data(), qsizetype(name.size()));
     };
+    save("precision", text(precisionName(session.precision)));
     save("threads", session.threads);
     save("context", session.contextTokens);
     save("batch", session.batchTokens);
@@ -371,10 +434,16 @@ void MainWindow::refreshActions()
     m_step->setEnabled(model && status.state != EngineState::Prefilling && !loading);
     m_stop->setEnabled(working || status.state == EngineState::Paused);
     const bool measuring = status.state == EngineState::Measuring;
-    m_cancel->setEnabled(loading || measuring || status.state == EngineState::Prefilling);
+    const bool comparing = status.state == EngineState::Comparing;
+    m_cancel->setEnabled(loading || measuring || comparing || status.state == EngineState::Prefilling);
     const StepRef selected = m_inspector.selection.current();
     m_branch->setEnabled(model && selected.isValid() && selected.run == status.run &&
-                         status.state != EngineState::Prefilling && !loading && !measuring);
+                         status.state != EngineState::Prefilling && !loading && !measuring && !comparing);
+    m_compare->setEnabled(model && selected.isValid() && !working && !loading && !measuring && !comparing);
+    for (std::size_t i = 0; i < m_precisions.size(); ++i) {
+        m_precisions[i]->setEnabled(model && !loading);
+        m_precisions[i]->setChecked(model && std::size_t(status.session.precision) == i);
+    }
     const bool talked = !m_inspector.conversation.entries().empty();
     m_regenerate->setEnabled(model && talked && !loading);
     m_editLast->setEnabled(m_inspector.conversation.canEditLast());

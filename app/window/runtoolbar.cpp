@@ -3,6 +3,7 @@
 
 #include "widgets/models/enginehost.h"
 #include "widgets/models/modeltitle.h"
+#include "widgets/models/precisiontext.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
 #include "widgets/theme/numbers.h"
@@ -134,12 +135,20 @@ void RunToolBar::refreshStatus()
             type += QString(QStringLiteral(" · ") + formatBytes(model.weightsBytes()));
         m_model->setText(QString(name + QStringLiteral("  ") + type));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
-        m_device->setText(QString(status.device + QStringLiteral(" · ") +
-                                  counted(status.threads, tr("thread"), tr("threads"))));
+        const QString threads = counted(status.threads, tr("thread"), tr("threads"));
+        QString device = status.device;
+        if (!m_isNarrow)
+            device += QStringLiteral(" · ") + threads;
+        device += QStringLiteral(" · ") + precisionTitle(status.session.precision);
+        m_device->setText(device);
+        m_device->setToolTip(QString(threads + QLatin1Char('\n') +
+                                     precisionSummary(status.session.precision) + QLatin1Char('\n') +
+                                     weightKernelsText(model, status.session.precision)));
     } else {
         m_model->setText(status.state == EngineState::Loading ? tr("Loading…") : tr("Open a model"));
         m_model->setToolTip({});
         m_device->setText(tr("No device"));
+        m_device->setToolTip({});
     }
     m_device->setEnabled(status.model != nullptr);
     refreshPosition();
@@ -170,6 +179,9 @@ void RunToolBar::refreshPosition()
         break;
     case EngineState::Measuring:
         state = tr("measuring");
+        break;
+    case EngineState::Comparing:
+        state = tr("comparing");
         break;
     }
     const StepRef selected = m_context.selection.current();

@@ -12,7 +12,7 @@ namespace tokenloupe {
 namespace {
 
 /// Changes when docks are added or renamed, so that an older saved arrangement is not applied to them.
-constexpr int stateVersion = 2;
+constexpr int stateVersion = 3;
 /// From this width on there is room for the penalties below the chain.
 constexpr int roomyWidth = 1440;
 
@@ -136,7 +136,7 @@ void Workspaces::arrange(Workspace workspace)
         place({"chat", "distribution"});
         below("distribution", "chain");
         tab("chat", {"prompt"});
-        tab("distribution", {"vocabulary", "tokens"});
+        tab("distribution", {"vocabulary", "tokens", "precision"});
         tab("chain", {"penalties"});
         break;
     case Workspace::Decode:
@@ -150,7 +150,7 @@ void Workspaces::arrange(Workspace workspace)
         else
             tab("chain", {"penalties"});
         tab("chat", {"prompt"});
-        tab("distribution", {"vocabulary", "tokens"});
+        tab("distribution", {"vocabulary", "tokens", "precision"});
         break;
     case Workspace::Memory:
         place({"estimator", "kvcache"});

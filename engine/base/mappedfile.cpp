@@ -106,6 +106,8 @@ MappedFile::~MappedFile()
 
 void MappedFile::releasePages(std::span<const std::byte> range) const
 {
+    if (!holds(range))
+        return;
     const auto pageSize = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(range.data());
     const std::uintptr_t begin = (first + pageSize - 1) & ~(pageSize - 1);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -21,8 +22,13 @@ public:
     MappedFile &operator=(const MappedFile &) = delete;
 
     std::span<const std::byte> bytes() const { return {m_data, m_size}; }
+    bool holds(std::span<const std::byte> range) const
+    {
+        const std::less_equal<> upTo;
+        return upTo(m_data, range.data()) && upTo(range.data() + range.size(), m_data + m_size);
+    }
     /// Lets the system take back the whole pages of a part of bytes(): it counts no longer as this process's
-    /// memory. Reading it again is fine and brings it back.
+    /// memory. Reading it again is fine and brings it back. Does nothing with memory that is not its own.
     void releasePages(std::span<const std::byte> range) const;
 
 private:

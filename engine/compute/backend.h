@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/precision.h"
 #include "engine/base/progress.h"
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
 #include "engine/cache/kvview.h"
+#include "engine/compute/usablecores.h"
 #include "engine/model/model.h"
 
 #include <cstddef>
@@ -17,12 +19,6 @@
 #include <string_view>
 
 namespace tokenloupe {
-
-/// Exact: float32 activations, no rounding beyond the file's own weights. Fast: activations of 15 bits where
-/// there is a kernel for the weight's type, else as exact.
-enum class Precision : std::uint8_t { Exact, Fast };
-std::string_view precisionName(Precision precision); ///< "exact", "fast"
-std::optional<Precision> precisionOf(std::string_view name);
 
 /// A float32 matrix of activations in the backend's memory: rows × columns, row r at data + r · columns.
 struct Activations
@@ -142,6 +138,5 @@ public:
 /// The CPU with `threads` threads (the caller's is one of them); 0: one for each core that this process may
 /// use.
 Result<std::shared_ptr<Backend>> makeCpuBackend(int threads);
-int usableCores();
 
 } // namespace tokenloupe

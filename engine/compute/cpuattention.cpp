@@ -62,15 +62,21 @@ Status CpuBackend::attend(Activations queries, const KvView &view, const Attenti
         keyRotary.cover(std::int64_t(params.firstPosition) + queries.rows, view.contextTokens(),
                         rope.inverseFrequencies, rope.magnitude);
     AttentionCall call(queries, view, params, keyRotary, output, m_kernels);
-    call.balance(m_pool->threads());
+    call.balance(m_pool->threads(), m_attentionShared);
     const std::size_t scratchFloats = call.scratchFloats();
     m_attentionScratch.resize(
         std::max(m_attentionScratch.size(), scratchFloats * static_cast<std::size_t>(m_pool->threads())));
-    share(call.pieces(), call.pieceCost(), [&](int worker, std::int64_t begin, std::int64_t end) {
-        float *scratch = m_attentionScratch.data() + static_cast<std::size_t>(worker) * scratchFloats;
-        for (std::int64_t piece = begin; piece < end; ++piece)
-            call.run(piece, scratch);
-    });
+    for (std::uint32_t turn = 0; turn < call.turns(); ++turn) {
+        share(call.pieces(), call.pieceCost(), [&](int worker, std::int64_t begin, std::int64_t end) {
+            float *scratch = m_attentionScratch.data() + static_cast<std::size_t>(worker) * scratchFloats;
+            for (std::int64_t piece = begin; piece < end; ++piece)
+                call.run(turn, piece, scratch);
+        });
+        share(call.merges(), call.mergeCost(), [&](int, std::int64_t begin, std::int64_t end) {
+            for (std::int64_t i = begin; i < end; ++i)
+                call.merge(turn, i);
+        });
+    }
     return {};
 }
 

@@ -35,20 +35,6 @@ private:
 
 } // namespace
 
-std::string_view precisionName(Precision precision)
-{
-    return precision == Precision::Fast ? "fast" : "exact";
-}
-
-std::optional<Precision> precisionOf(std::string_view name)
-{
-    for (const Precision precision : {Precision::Exact, Precision::Fast}) {
-        if (precisionName(precision) == name)
-            return precision;
-    }
-    return std::nullopt;
-}
-
 Result<std::shared_ptr<Backend>> makeCpuBackend(int threads)
 {
     Result<std::unique_ptr<WorkerPool>> pool = WorkerPool::create(threads == 0 ? usableCores() : threads);
@@ -69,10 +55,16 @@ Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision 
                            const std::stop_token &stop)
 {
     m_packed.reset();
+    m_inPlace.reset();
     m_following.clear();
     m_lastCall = nullptr;
-    if (precision == Precision::Exact)
+    if (precision == Precision::Exact) {
+        auto inPlace = model->keepInPlace(*m_pool, progress, stop);
+        if (!inPlace)
+            return tl::unexpected(inPlace.error());
+        m_inPlace = std::move(*inPlace);
         return {};
+    }
     auto packed = PackedWeights::of(model, *m_pool, progress, stop);
     if (!packed)
         return tl::unexpected(packed.error());
@@ -157,6 +149,8 @@ Status CpuBackend::norm(Activations input, const NormParams &params, Activations
         return good;
     if (Status good = checkSame("norm", input, output); !good)
         return good;
+    if (input.rows == 1 && m_packed)
+        noteGain(*params.gain);
     const float *gain = vectorOf(*params.gain, m_normScratch);
     if (params.gainOffset != 0.0F) {
         if (gain != m_normScratch.data())

@@ -26,7 +26,10 @@ public:
     CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kernels, const FastKernels &fastKernels);
 
     std::string name() const override { return "CPU"; }
-    std::string isa() const override { return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name; }
+    std::string isa() const override
+    {
+        return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name;
+    }
     int threads() const override { return m_pool->threads(); }
 
     Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
@@ -64,6 +67,13 @@ private:
         std::int64_t firstUnit = 0; // of the call's row groups, counted over all matrices
     };
 
+    /// What comes after a product, as it was the last time.
+    struct Following
+    {
+        std::vector<const std::byte *> starts;         // where each worker begins in the next product
+        std::vector<std::span<const std::byte>> gains; // of the norms before that
+    };
+
     /// work(worker, begin, end) for pieces that cover [0, units); in place when `cost` (about the number of
     /// multiply-adds of one unit) makes the whole too small to be worth a hand-over.
     template <class Work>
@@ -85,12 +95,14 @@ private:
     const std::byte *startOf(std::int64_t unit) const;
     void learnOrder(std::int64_t units);
     void fetchNext();
+    void noteGain(const Weight &gain);
     void multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const;
 
     std::unique_ptr<WorkerPool> m_pool;
     const CpuKernels &m_kernels;
     const FastKernels &m_fastKernels;
     std::shared_ptr<const PackedWeights> m_packed; // null: exact
+    std::shared_ptr<const void> m_inPlace;         // exact: the weights stay where they are
     StretchQueue m_queue;
     RotaryTables m_rotary;
     RotaryTables m_keyRotary; // of all positions: keys that are stored unrotated
@@ -99,12 +111,12 @@ private:
     ExpertRoutes m_routes;
     std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
     std::vector<Product> m_products;
-    // Where each worker began in the call that came after the one whose first matrix is the key: one token
-    // after the other they come in the same order.
-    std::unordered_map<const std::byte *, std::vector<const std::byte *>> m_following;
+    // By the first matrix of a product: one token after the other they come in the same order.
+    std::unordered_map<const std::byte *, Following> m_following;
     const std::byte *m_lastCall = nullptr;
     std::vector<std::byte> m_quantized;    // (tokens of a call × ActivationRow)
     std::vector<float> m_attentionScratch; // threads × AttentionScratch::total
+    std::vector<float> m_attentionShared;
 };
 
 /// The view of a weight that the kernels take.

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/packedweights.h"
 
-#include "engine/cache/hostmemory.h"
 #include "engine/compute/stretchqueue.h"
+#include "engine/model/quantizedweights.h"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <sys/mman.h>
 #include <unordered_set>
 
 namespace tokenloupe {
 
 namespace {
 
-// What is packed between two looks at the stop token, and given back to the system at a time.
+// What a thread packs between two looks at the stop token; after that the file's pages are given back.
 constexpr std::int64_t pieceBytes = std::int64_t(4) << 20;
-constexpr std::uint64_t hugePage = std::uint64_t(2) << 20;
+constexpr std::int64_t jobBytes = std::int64_t(64) << 10; // what a thread takes at a time
 
 /// Copies that are alive, so that a model is packed once however many backends run it.
 struct Registry
@@ -31,29 +30,154 @@ Registry &registry()
     return instance;
 }
 
-void packMatrix(const Weight &weight, std::int64_t begin, std::int64_t end, std::byte *out, WorkerPool &pool,
-                StretchQueue &queue)
+/// Stripes [begin, end) of a matrix.
+struct Job
 {
-    const WeightMatrix matrix{weight.type, weight.rows, weight.columns, weight.data.data()};
-    queue.reset(end - begin, 4);
-    pool.run([&](int worker) {
-        for (Stretch piece = queue.next(worker); !piece.isEmpty(); piece = queue.next(worker))
-            packStripes(matrix, begin + piece.begin, begin + piece.end, out);
-    });
+    const Weight *weight = nullptr;
+    std::int64_t begin = 0, end = 0;
+    std::byte *out = nullptr; // where the whole packed matrix starts
+
+    std::uint64_t bytes() const
+    {
+        return static_cast<std::uint64_t>((end - begin) * packedStripeBytes(weight->type, weight->columns));
+    }
+    void run() const
+    {
+        packStripes({weight->type, weight->rows, weight->columns, weight->data.data()}, begin, end, out);
+    }
+    /// The same stripes in the file.
+    std::span<const std::byte> fileRange() const
+    {
+        const std::uint64_t rowBytes = weight->data.size() / static_cast<std::uint64_t>(weight->rows);
+        const auto first = static_cast<std::uint64_t>(begin * stripeRows) * rowBytes;
+        const auto last = static_cast<std::uint64_t>(std::min(end * stripeRows, weight->rows)) * rowBytes;
+        return weight->data.subspan(first, last - first);
+    }
+};
+
+std::vector<Job> jobsOf(const PackingPlan &plan, std::byte *out)
+{
+    std::vector<Job> jobs;
+    for (const Weight *weight : plan.matrices) {
+        const std::int64_t stripeBytes = packedStripeBytes(weight->type, weight->columns);
+        const std::int64_t stripes = stripesOf(weight->rows);
+        const std::int64_t step = std::max<std::int64_t>(1, jobBytes / stripeBytes);
+        for (std::int64_t begin = 0; begin < stripes; begin += step)
+            jobs.push_back({weight, begin, std::min(begin + step, stripes), out});
+        out += stripes * stripeBytes;
+    }
+    return jobs;
 }
 
-} // namespace
-
-PackingPlan packingPlan(const Model &model)
+/// Packs one piece of the work after the other, each with all threads.
+class Packer
 {
-    PackingPlan plan;
+public:
+    Packer(const Model &model, PackedMemory &memory, WorkerPool &pool)
+        : m_model(model)
+        , m_memory(memory)
+        , m_pool(pool)
+        , m_queue(pool.threads())
+    {}
+
+    Status pack(std::span<const Job> jobs, Progress *progress, const std::stop_token &stop)
+    {
+        const auto piece = static_cast<std::uint64_t>(pieceBytes * m_pool.threads());
+        for (std::size_t first = 0; first < jobs.size();) {
+            if (stop.stop_requested())
+                return makeError(ErrorCode::Cancelled, "pack the weights");
+            std::uint64_t bytes = 0;
+            std::size_t end = first;
+            while (end < jobs.size() && bytes < piece)
+                bytes += jobs[end++].bytes();
+            if (Status there = restore(jobs.subspan(first, end - first)); !there)
+                return there;
+            takeMemory(m_written + bytes);
+            run(jobs.subspan(first, end - first));
+            m_written += bytes;
+            giveBack(jobs.subspan(first, end - first));
+            if (progress)
+                progress->advance(bytes);
+            first = end;
+        }
+        return {};
+    }
+
+private:
+    /// Whole units, of one thread each: two that touch the same one would both fetch it.
+    void takeMemory(std::uint64_t upTo)
+    {
+        const std::uint64_t units = (upTo + PackedMemory::unitBytes - 1) / PackedMemory::unitBytes;
+        share(static_cast<std::int64_t>(units - m_taken),
+              [this](std::int64_t unit) { m_memory.take(m_taken + static_cast<std::uint64_t>(unit)); });
+        m_taken = units;
+    }
+
+    void run(std::span<const Job> jobs)
+    {
+        share(static_cast<std::int64_t>(jobs.size()),
+              [jobs](std::int64_t job) { jobs[static_cast<std::size_t>(job)].run(); });
+    }
+
+    /// What was quantised at load and given back already.
+    Status restore(std::span<const Job> jobs)
+    {
+        Status status;
+        forEachRange(jobs, [&](std::span<const std::byte> rows) {
+            if (status)
+                status = m_model.restorePages(rows, m_pool);
+        });
+        return status;
+    }
+
+    void giveBack(std::span<const Job> jobs) const
+    {
+        forEachRange(jobs, [this](std::span<const std::byte> rows) { m_model.releasePages(rows); });
+    }
+
+    /// visit(rows) for the file's form of the jobs; what lies side by side at once.
+    template <class Visit>
+    static void forEachRange(std::span<const Job> jobs, const Visit &visit)
+    {
+        for (std::size_t first = 0; first < jobs.size();) {
+            std::size_t end = first + 1;
+            while (end < jobs.size() && jobs[end].weight == jobs[first].weight)
+                ++end;
+            Job all = jobs[first];
+            all.end = jobs[end - 1].end;
+            visit(all.fileRange());
+            first = end;
+        }
+    }
+
+    template <class Work>
+    void share(std::int64_t count, const Work &work)
+    {
+        m_queue.reset(count, 1);
+        m_pool.run([&](int worker) {
+            for (Stretch part = m_queue.next(worker); !part.isEmpty(); part = m_queue.next(worker)) {
+                for (std::int64_t i = part.begin; i < part.end; ++i)
+                    work(i);
+            }
+        });
+    }
+
+    const Model &m_model;
+    PackedMemory &m_memory;
+    WorkerPool &m_pool;
+    StretchQueue m_queue;
+    std::uint64_t m_written = 0; // bytes
+    std::uint64_t m_taken = 0;   // units
+};
+
+/// visit(matrix) for each that products run over, once.
+template <class Visit>
+void forEachMatrix(const Model &model, const Visit &visit)
+{
     std::unordered_set<const std::byte *> seen;
     const auto add = [&](const Weight &weight) {
-        if (!weight.isPresent() || !isPackable(weight.type) || !seen.insert(weight.data.data()).second)
-            return;
-        plan.matrices.push_back(&weight);
-        plan.fileBytes += weight.data.size();
-        plan.packedBytes += static_cast<std::uint64_t>(packedBytes(weight.type, weight.rows, weight.columns));
+        if (weight.isPresent() && seen.insert(weight.data.data()).second)
+            visit(weight);
     };
     for (const LayerWeights &layer : model.weights().layers) {
         for (const Weight *weight : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.router,
@@ -65,7 +189,53 @@ PackingPlan packingPlan(const Model &model)
         }
     }
     add(model.weights().outputHead);
+}
+
+} // namespace
+
+PackingPlan packingPlan(const Model &model)
+{
+    PackingPlan plan;
+    forEachMatrix(model, [&plan](const Weight &weight) {
+        if (!isPackable(weight.type))
+            return;
+        plan.matrices.push_back(&weight);
+        plan.fileBytes += weight.data.size();
+        plan.packedBytes += static_cast<std::uint64_t>(packedBytes(weight.type, weight.rows, weight.columns));
+    });
     return plan;
+}
+
+std::vector<WeightTypeUse> weightTypeUses(const Model &model)
+{
+    std::vector<WeightTypeUse> uses;
+    forEachMatrix(model, [&uses](const Weight &weight) {
+        auto use = std::find_if(uses.begin(), uses.end(),
+                                [&](const WeightTypeUse &known) { return known.type == weight.type; });
+        if (use == uses.end())
+            use = uses.insert(uses.end(), {weight.type, 0, isPackable(weight.type)});
+        use->bytes += weight.data.size();
+    });
+    std::sort(uses.begin(), uses.end(),
+              [](const WeightTypeUse &a, const WeightTypeUse &b) { return a.bytes > b.bytes; });
+    return uses;
+}
+
+void releaseFileForm(const Model &model)
+{
+    for (const Weight *weight : packingPlan(model).matrices)
+        model.releasePages(weight->data);
+}
+
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan)
+{
+    const QuantizedWeights *quantized = model.quantized();
+    if (!quantized)
+        return 0;
+    std::uint64_t bytes = quantized->plan().bytes;
+    for (const Weight *weight : plan.matrices)
+        bytes -= quantized->contains(weight->data) ? weight->data.size() : 0;
+    return bytes;
 }
 
 Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,
@@ -94,55 +264,24 @@ Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model,
     if (progress)
         progress->start(plan.packedBytes);
     std::shared_ptr<PackedWeights> packed(new PackedWeights);
-    if (Status room = packed->reserve(plan.packedBytes); !room)
-        return tl::unexpected(room.error());
-    StretchQueue queue(pool.threads());
-    std::byte *out = packed->m_memory;
-    for (const Weight *weight : plan.matrices) {
-        const std::int64_t stripeBytes = packedStripeBytes(weight->type, weight->columns);
-        const std::int64_t stripes = stripesOf(weight->rows);
-        const std::int64_t piece = std::max<std::int64_t>(1, pieceBytes / stripeBytes);
-        const std::uint64_t rowBytes = weight->data.size() / static_cast<std::uint64_t>(weight->rows);
-        for (std::int64_t begin = 0; begin < stripes; begin += piece) {
-            if (stop.stop_requested())
-                return makeError(ErrorCode::Cancelled, "pack the weights");
-            const std::int64_t end = std::min(begin + piece, stripes);
-            packMatrix(*weight, begin, end, out, pool, queue);
-            const auto first = static_cast<std::uint64_t>(begin * stripeRows) * rowBytes;
-            const auto last = static_cast<std::uint64_t>(std::min(end * stripeRows, weight->rows)) * rowBytes;
-            model.releasePages(weight->data.subspan(first, last - first));
-            if (progress)
-                progress->advance(static_cast<std::uint64_t>((end - begin) * stripeBytes));
-        }
-        packed->m_matrices.emplace(weight->data.data(),
-                                   PackedMatrix{weight->type, weight->rows, weight->columns, out});
-        out += stripes * stripeBytes;
+    if (plan.packedBytes == 0)
+        return packed;
+    auto memory = PackedMemory::reserve(plan.packedBytes);
+    if (!memory)
+        return tl::unexpected(memory.error());
+    packed->m_memory = std::move(*memory);
+    packed->m_bytes = plan.packedBytes;
+    const std::vector<Job> jobs = jobsOf(plan, packed->m_memory->data());
+    for (const Job &job : jobs) {
+        if (job.begin == 0)
+            packed->m_matrices.emplace(
+                job.weight->data.data(),
+                PackedMatrix{job.weight->type, job.weight->rows, job.weight->columns, job.out});
     }
+    if (Status done = Packer(model, *packed->m_memory, pool).pack(jobs, progress, stop); !done)
+        return tl::unexpected(done.error());
+    packed->m_memory->joinSmallPages();
     return packed;
-}
-
-Status PackedWeights::reserve(std::uint64_t bytes)
-{
-    if (bytes == 0)
-        return {};
-    if (exceedsHostMemory(bytes))
-        return outOfHostMemory("packed weights", bytes);
-    const std::uint64_t whole = (bytes + hugePage - 1) / hugePage * hugePage;
-    void *memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return outOfHostMemory("packed weights", bytes);
-    m_memory = static_cast<std::byte *>(memory);
-    m_bytes = bytes;
-#ifdef MADV_HUGEPAGE
-    ::madvise(memory, whole, MADV_HUGEPAGE); // fewer look-ups of addresses; only a wish
-#endif
-    return {};
-}
-
-PackedWeights::~PackedWeights()
-{
-    if (m_memory)
-        ::munmap(m_memory, (m_bytes + hugePage - 1) / hugePage * hugePage);
 }
 
 const PackedMatrix *PackedWeights::find(const Weight &weight) const

@@ -3,6 +3,7 @@
 
 #include "engine/base/progress.h"
 #include "engine/base/result.h"
+#include "engine/compute/packedmemory.h"
 #include "engine/compute/workerpool.h"
 #include "engine/model/model.h"
 #include "kernels/cpu/packedformat.h"
@@ -27,10 +28,6 @@ public:
                                                            WorkerPool &pool, Progress *progress = nullptr,
                                                            const std::stop_token &stop = {});
 
-    ~PackedWeights();
-    PackedWeights(const PackedWeights &) = delete;
-    PackedWeights &operator=(const PackedWeights &) = delete;
-
     /// Null for a weight that is not packed.
     const PackedMatrix *find(const Weight &weight) const;
     std::uint64_t bytes() const { return m_bytes; }
@@ -39,9 +36,8 @@ private:
     PackedWeights() = default;
     static Result<std::shared_ptr<PackedWeights>> create(const Model &model, WorkerPool &pool,
                                                          Progress *progress, const std::stop_token &stop);
-    Status reserve(std::uint64_t bytes);
 
-    std::byte *m_memory = nullptr;
+    std::unique_ptr<PackedMemory> m_memory; // null: nothing is packed
     std::uint64_t m_bytes = 0;
     std::unordered_map<const std::byte *, PackedMatrix> m_matrices; // by where the file's form begins
 };
@@ -54,5 +50,19 @@ struct PackingPlan
     std::uint64_t packedBytes = 0;
 };
 PackingPlan packingPlan(const Model &model);
+/// The matrices of one type that products run over.
+struct WeightTypeUse
+{
+    TensorType type = TensorType::F32;
+    std::uint64_t bytes = 0; ///< as the file has them
+    bool isPackable = false; ///< there is a kernel of integers: in fast precision it is used
+};
+/// Of all types, the largest first. Each matrix counts once; what is only looked up or added is none.
+std::vector<WeightTypeUse> weightTypeUses(const Model &model);
+/// Gives the pages of the file's form of those matrices back to the system: after something else than the
+/// packed form was computed with. They are read again when they are touched.
+void releaseFileForm(const Model &model);
+/// What was quantised at load and is not packed: it stays in memory as it is.
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan);
 
 } // namespace tokenloupe

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/usablecores.h"
 
-#include "engine/compute/backend.h"
 #include "engine/compute/workerpool.h"
 
 #include <algorithm>

@@ -11,4 +11,7 @@ namespace tokenloupe {
 /// /proc/self/cgroup, `root` where the groups are mounted. Version 2 and the cpu controller of version 1.
 std::optional<double> cgroupCores(const std::filesystem::path &membership, const std::filesystem::path &root);
 
+/// Threads that are of use: the cores that this process may run on, within its control group's quota.
+int usableCores();
+
 } // namespace tokenloupe

@@ -5,6 +5,7 @@
 #include "engine/cache/kvshape.h"
 #include "engine/model/gguffile.h"
 #include "engine/model/modelconfig.h"
+#include "engine/model/modelcontainer.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -81,13 +82,15 @@ struct ModelShape
 /// From a GGUF's header, any architecture that states its sizes. A file without tensors (vocabulary) is
 /// InvalidArgument.
 Result<ModelShape> shapeOfGguf(const GgufFile &file);
+/// From what an open container says: a GGUF's header, a folder's config with the types of its tensors.
+Result<ModelShape> shapeOfContainer(const ModelContainer &container);
 /// From the text of a Hugging Face `config.json`, or of one shape in the estimator's own spelling (keys
 /// layers, hidden, heads, kv_heads, head_dim, ffn, vocab, embedding_rows, tied_embeddings, context, norm,
 /// mlp, bias, qkv_bias, qk_norm, sliding_window {size, layers}, moe {…}, mla {…}). Missing or absurd numbers
 /// name the field, what was expected and what was found.
 Result<ModelShape> shapeOfJson(std::string_view text, std::string_view name);
-/// Any of these by path: a GGUF file (also the first part of a split one), a `config.json`, a folder with
-/// one, a shape file.
+/// Any of these by path: a GGUF file (of a split one any part), a `config.json`, a folder with one, a shape
+/// file.
 Result<ModelShape> readModelShape(const std::filesystem::path &path);
 
 /// The families that everybody asks about, by name: "Llama-3.1-8B".

@@ -18,7 +18,7 @@ namespace {
 class ConfigReader
 {
 public:
-    ConfigReader(ShapeFields &fields, const ConfigFamily &family)
+    ConfigReader(JsonFields &fields, const ConfigFamily &family)
         : m_fields(fields)
         , m_family(family)
     {}
@@ -43,7 +43,7 @@ private:
     }
     bool isFamily(std::string_view type) const { return m_family.type == type; }
 
-    ShapeFields &m_fields;
+    JsonFields &m_fields;
     const ConfigFamily &m_family;
     ShapeSpec m_spec;
     std::uint64_t m_layers = 0;
@@ -227,7 +227,7 @@ void ConfigReader::addNotes()
 
 ShapeSpec ConfigReader::read()
 {
-    m_spec.name = m_fields.shapeName();
+    m_spec.name = m_fields.source().name;
     m_spec.source = "config.json";
     m_spec.architecture = m_family.architecture;
     readSizes();
@@ -265,7 +265,7 @@ ShapeSpec ConfigReader::read()
 
 } // namespace
 
-ShapeSpec specOfConfig(ShapeFields &fields)
+ShapeSpec specOfConfig(JsonFields &fields)
 {
     const std::string type = fields.text({"model_type"}, "");
     if (fields.flag({"is_encoder_decoder"}, false)) {

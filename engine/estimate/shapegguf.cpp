@@ -351,7 +351,7 @@ Result<ModelShape> shapeOfGgufParts(Parts parts)
 Result<ModelShape> shapeOfGguf(const GgufFile &file)
 {
     const auto count = file.unsignedValue("split.count");
-    if (count && *count > 1)
+    if (count && *count > 1 && file.partNames().empty())
         return makeError(ErrorCode::InvalidArgument, "read " + file.name(),
                          "this is one of " + std::to_string(*count) + " parts: expected all of them");
     // A view that owns nothing: the caller's object outlives the call.

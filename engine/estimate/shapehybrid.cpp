@@ -13,7 +13,7 @@ using Recurrent = std::shared_ptr<const RecurrentSpec>;
 constexpr std::uint64_t maxSmall = 1U << 12; ///< convolution widths, growth factors
 
 /// A field that is a number or the word "auto".
-std::uint64_t numberOrAuto(ShapeFields &fields, std::string_view name, std::uint64_t automatic)
+std::uint64_t numberOrAuto(JsonFields &fields, std::string_view name, std::uint64_t automatic)
 {
     const nlohmann::json *value = fields.find({name});
     if (value && value->is_string() && *value == "auto")
@@ -23,7 +23,7 @@ std::uint64_t numberOrAuto(ShapeFields &fields, std::string_view name, std::uint
 
 /// Selective state space: a convolution of a few positions, then for every channel a state vector whose step
 /// comes from the input.
-Recurrent mamba(ShapeFields &fields, const ShapeSpec &spec, HybridKind kind)
+Recurrent mamba(JsonFields &fields, const ShapeSpec &spec, HybridKind kind)
 {
     const bool isJamba = kind == HybridKind::Jamba;
     const std::uint64_t width = spec.embedding;
@@ -67,7 +67,7 @@ Recurrent mamba(ShapeFields &fields, const ShapeSpec &spec, HybridKind kind)
 }
 
 /// The second form: one decay for each head, keys and queries shared by groups of heads.
-Recurrent mamba2(ShapeFields &fields, const ShapeSpec &spec)
+Recurrent mamba2(JsonFields &fields, const ShapeSpec &spec)
 {
     const std::uint64_t width = spec.embedding;
     const std::uint64_t state = fields.number({"state_size"}, 1, maxShapeHeads, std::uint64_t{128});
@@ -98,7 +98,7 @@ Recurrent mamba2(ShapeFields &fields, const ShapeSpec &spec)
 }
 
 /// Linear attention with a delta rule: for every value head a matrix of key size × value size.
-Recurrent gatedDelta(ShapeFields &fields, const ShapeSpec &spec)
+Recurrent gatedDelta(JsonFields &fields, const ShapeSpec &spec)
 {
     const std::uint64_t keyHeads =
         fields.number({"linear_num_key_heads"}, 1, maxShapeHeads, std::uint64_t{16});
@@ -127,7 +127,7 @@ Recurrent gatedDelta(ShapeFields &fields, const ShapeSpec &spec)
 }
 
 /// A gated convolution over a few positions.
-Recurrent shortConvolution(ShapeFields &fields, const ShapeSpec &spec)
+Recurrent shortConvolution(JsonFields &fields, const ShapeSpec &spec)
 {
     const std::uint64_t width = spec.embedding;
     const std::uint64_t kernel = fields.number({"conv_L_cache"}, 1, maxSmall, std::uint64_t{3});
@@ -147,7 +147,7 @@ Recurrent shortConvolution(ShapeFields &fields, const ShapeSpec &spec)
 }
 
 /// The width that LFM2 makes of the one in its config.
-void adjustFeedForward(ShapeFields &fields, ShapeSpec &spec)
+void adjustFeedForward(JsonFields &fields, ShapeSpec &spec)
 {
     if (!fields.flag({"block_auto_adjust_ff_dim"}, true))
         return;
@@ -159,7 +159,7 @@ void adjustFeedForward(ShapeFields &fields, ShapeSpec &spec)
 }
 
 /// Layers that keep their attention: what "layer_types" says, else by the family's own fields.
-std::function<bool(std::uint64_t)> attentionLayers(ShapeFields &fields, const ConfigFamily &family,
+std::function<bool(std::uint64_t)> attentionLayers(JsonFields &fields, const ConfigFamily &family,
                                                    const ShapeSpec &spec)
 {
     if (const auto types = fields.texts({"layer_types"})) {
@@ -195,7 +195,7 @@ std::function<bool(std::uint64_t)> attentionLayers(ShapeFields &fields, const Co
     return [](std::uint64_t) { return false; };
 }
 
-Recurrent recurrentOf(ShapeFields &fields, const ConfigFamily &family, const ShapeSpec &spec)
+Recurrent recurrentOf(JsonFields &fields, const ConfigFamily &family, const ShapeSpec &spec)
 {
     switch (family.hybrid) {
     case HybridKind::Mamba:
@@ -215,7 +215,7 @@ Recurrent recurrentOf(ShapeFields &fields, const ConfigFamily &family, const Sha
 
 } // namespace
 
-void placeRecurrent(ShapeFields &fields, const ConfigFamily &family, ShapeSpec &spec)
+void placeRecurrent(JsonFields &fields, const ConfigFamily &family, ShapeSpec &spec)
 {
     if (family.hybrid == HybridKind::ShortConvolution)
         adjustFeedForward(fields, spec);

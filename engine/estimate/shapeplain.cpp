@@ -52,13 +52,13 @@ bool contains(std::string_view text, std::string_view part)
 
 /// The windows of all layers: {size, layers} with a 0 or 1 for each layer, {size, every}: all but every n-th,
 /// or a size for all.
-std::vector<std::uint64_t> windowsOf(ShapeFields &fields, std::uint64_t layers)
+std::vector<std::uint64_t> windowsOf(JsonFields &fields, std::uint64_t layers)
 {
     const json *value = fields.find({"sliding_window"});
     if (!value || !value->is_object())
         return std::vector<std::uint64_t>(
             layers, fields.number({"sliding_window"}, 0, maxShapeRows, std::uint64_t{0}));
-    ShapeFields part(*value, fields.shapeName(), fields.path() + "sliding_window.");
+    JsonFields part(*value, fields.source(), fields.path() + "sliding_window.");
     const std::uint64_t size = part.number({"size"}, 1, maxShapeRows);
     std::vector<std::uint64_t> windows = part.perLayer({"layers", "layers_1_is_sliding"}, 0, 1, layers, 1);
     const std::uint64_t every = part.number({"every"}, 0, maxShapeLayers, std::uint64_t{0});
@@ -71,7 +71,7 @@ std::vector<std::uint64_t> windowsOf(ShapeFields &fields, std::uint64_t layers)
 }
 
 /// Routed experts; `dense` becomes the number of first layers that have none.
-ExpertsSpec expertsOf(ShapeFields &fields, const PlainFamily &family, std::string_view mlp,
+ExpertsSpec expertsOf(JsonFields &fields, const PlainFamily &family, std::string_view mlp,
                       std::uint64_t layers, std::uint64_t &dense)
 {
     ExpertsSpec experts;
@@ -79,7 +79,7 @@ ExpertsSpec expertsOf(ShapeFields &fields, const PlainFamily &family, std::strin
     const json *value = fields.object("moe");
     if (!value)
         return experts;
-    ShapeFields part(*value, fields.shapeName(), fields.path() + "moe.");
+    JsonFields part(*value, fields.source(), fields.path() + "moe.");
     experts.count = part.number({"experts"}, 1, maxShapeExperts);
     experts.used = part.number({"experts_per_token"}, 1, experts.count);
     const std::uint64_t width = fields.number({"ffn"}, 1, maxShapeWidth, std::uint64_t{1});
@@ -97,12 +97,12 @@ ExpertsSpec expertsOf(ShapeFields &fields, const PlainFamily &family, std::strin
     return experts;
 }
 
-std::shared_ptr<const LatentSpec> latentOf(ShapeFields &fields, std::uint64_t headSize)
+std::shared_ptr<const LatentSpec> latentOf(JsonFields &fields, std::uint64_t headSize)
 {
     const json *value = fields.object("mla");
     if (!value)
         return nullptr;
-    ShapeFields part(*value, fields.shapeName(), fields.path() + "mla.");
+    JsonFields part(*value, fields.source(), fields.path() + "mla.");
     LatentSpec latent;
     latent.rank = part.number({"kv_lora_rank"}, 1, maxShapeWidth);
     latent.ropeSize = part.number({"qk_rope_head_dim"}, 0, maxShapeHeads);
@@ -114,7 +114,7 @@ std::shared_ptr<const LatentSpec> latentOf(ShapeFields &fields, std::uint64_t he
     return std::make_shared<const LatentSpec>(latent);
 }
 
-QkNorm queryKeyNormOf(ShapeFields &fields)
+QkNorm queryKeyNormOf(JsonFields &fields)
 {
     const json *value = fields.find({"qk_norm"});
     if (!value)
@@ -132,7 +132,7 @@ QkNorm queryKeyNormOf(ShapeFields &fields)
     return QkNorm::None;
 }
 
-AttentionSpec attentionOf(ShapeFields &fields, const PlainFamily &family, const ShapeSpec &spec)
+AttentionSpec attentionOf(JsonFields &fields, const PlainFamily &family, const ShapeSpec &spec)
 {
     AttentionSpec attention;
     attention.heads = spec.heads;
@@ -153,7 +153,7 @@ AttentionSpec attentionOf(ShapeFields &fields, const PlainFamily &family, const 
     return attention;
 }
 
-std::uint64_t positionsOf(ShapeFields &fields, std::uint64_t context)
+std::uint64_t positionsOf(JsonFields &fields, std::uint64_t context)
 {
     // "learned, 1024 rows"; the rows are the context.
     const std::string positions = fields.text({"position_embeddings"}, "");
@@ -162,10 +162,10 @@ std::uint64_t positionsOf(ShapeFields &fields, std::uint64_t context)
 
 } // namespace
 
-ShapeSpec specOfPlainShape(ShapeFields &fields)
+ShapeSpec specOfPlainShape(JsonFields &fields)
 {
     ShapeSpec spec;
-    spec.name = fields.text({"id", "name"}, fields.shapeName());
+    spec.name = fields.text({"id", "name"}, fields.source().name);
     spec.source = "shape";
     spec.architecture = fields.text({"gguf_arch", "architecture"}, "llama");
     const PlainFamily family = familyOf(spec.architecture.substr(0, spec.architecture.find(' ')));

@@ -18,7 +18,7 @@ std::vector<std::uint64_t> everyButNth(std::uint64_t layers, std::uint64_t windo
 }
 
 /// "layer_types": one name for each layer.
-std::vector<std::uint64_t> listedWindows(ShapeFields &fields, const std::vector<std::string> &types,
+std::vector<std::uint64_t> listedWindows(JsonFields &fields, const std::vector<std::string> &types,
                                          std::uint64_t layers, std::uint64_t window)
 {
     std::vector<std::uint64_t> windows(layers, 0);
@@ -37,7 +37,7 @@ std::vector<std::uint64_t> listedWindows(ShapeFields &fields, const std::vector<
 
 } // namespace
 
-std::vector<std::uint64_t> windowsOfConfig(ShapeFields &fields, const ConfigFamily &family,
+std::vector<std::uint64_t> windowsOfConfig(JsonFields &fields, const ConfigFamily &family,
                                            std::uint64_t layers)
 {
     const std::vector<std::uint64_t> none(layers, 0);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/estimate/shapefamily.h"
-#include "engine/estimate/shapefields.h"
+#include "engine/model/hf/jsonfields.h"
 
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace tokenloupe {
 
 /// Positions that each layer of a config sees, 0: all.
-std::vector<std::uint64_t> windowsOfConfig(ShapeFields &fields, const ConfigFamily &family,
+std::vector<std::uint64_t> windowsOfConfig(JsonFields &fields, const ConfigFamily &family,
                                            std::uint64_t layers);
 
 /// In a GGUF of this architecture that states a window and no pattern: all layers but every n-th see only the

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/estimate/modelshape.h"
+#include "engine/model/weightmixtures.h"
 
 #include <cstdint>
 #include <optional>
@@ -28,33 +29,7 @@ const StoredFormat *storedFormat(std::string_view name);
 /// Matrices that quantisers leave alone: so small or so decisive that coarse values are not worth it.
 bool isNeverQuantized(std::string_view role);
 
-/// One matrix (of a layer) that a rule chooses the type of.
-struct WeightPlace
-{
-    std::string_view role;   ///< without ".weight"
-    std::uint32_t index = 0; ///< among the layers that have such a tensor
-    std::uint32_t among = 1; ///< how many have one
-    std::uint32_t layer = 0; ///< of the model
-};
-
-/// What rules ask about the model.
-struct WeightContext
-{
-    std::string architecture; ///< GGUF's name of it
-    std::uint32_t layers = 0;
-    std::uint64_t queriesPerKey = 1; ///< query heads that share one head of keys
-    std::uint64_t experts = 0;
-    bool hasOutput = true; ///< the output head is stored apart
-    bool isLarge = false;  ///< 80 layers with grouped queries: quantisers know it as "70B"
-};
+/// What the rules of mixtures ask about a shape.
 WeightContext weightContextOf(const ModelShape &shape);
-
-/// The mixtures that quantisers of GGUF files make: a base type, and better ones where they matter most.
-bool isMixture(std::string_view name);
-std::vector<std::string_view> mixtureNames();
-/// Type of a matrix of that many columns in a mixture, fallbacks for short rows included. The name is one of
-/// storedFormat().
-std::string_view mixtureType(std::string_view mixture, const WeightContext &context, const WeightPlace &place,
-                             std::uint64_t columns);
 
 } // namespace tokenloupe

@@ -79,16 +79,18 @@ Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32
     return layout;
 }
 
-AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHeadSize,
-                                  std::uint32_t blockTokens, KeyPhase keyPhase)
+AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHeadSize)
 {
     AttentionScratch scratch;
     Places places;
-    scratch.queries = places.place(CheckedSize(attentionLanes) * headSize);
+    scratch.keyStride = CheckedSize(headSize).roundedUp(lineFloats).value();
+    scratch.sumStride = lineFloats + CheckedSize(valueHeadSize).roundedUp(lineFloats).value();
+    scratch.queries = places.place(CheckedSize(attentionLanes) * scratch.keyStride);
     scratch.scores = places.place(CheckedSize(attentionLanes) * attentionPiece);
-    scratch.values = places.place(CheckedSize(blockTokens) * valueHeadSize);
-    if (keyPhase == KeyPhase::Unrotated)
-        scratch.keys = places.place(CheckedSize(blockTokens) * headSize);
+    scratch.sums = places.place(CheckedSize(attentionLanes) * scratch.sumStride);
+    scratch.totals = places.place(CheckedSize(attentionLanes) * scratch.sumStride);
+    scratch.keys = places.place(CheckedSize(attentionChunk) * scratch.keyStride);
+    scratch.rows = places.place(CheckedSize(attentionChunk) * std::max(headSize, valueHeadSize));
     scratch.total = places.end().value();
     return scratch;
 }

@@ -33,22 +33,30 @@ struct ActivationLayout
 /// Every matrix starts on a 64-byte line. Sizes of 0 or beyond what can be addressed are InvalidArgument.
 Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32_t batchTokens);
 
-/// Attention works through the positions in pieces of this many, aligned to multiples of it, so its scratch
-/// does not grow with the context.
-constexpr std::uint32_t attentionPiece = 256;
+/// Attention works through the positions in pieces of this many, aligned to multiples of it. Each is summed
+/// up for itself and the pieces are added in rising order, so that any thread may take any of them.
+constexpr std::uint32_t attentionPiece = 128;
 /// Most (token, head) pairs that one thread works on at a time.
-constexpr std::uint32_t attentionLanes = 16;
+constexpr std::uint32_t attentionLanes = 64;
+/// Positions whose keys and values are converted together.
+constexpr std::uint32_t attentionChunk = 32;
+/// Room for the sums of pieces that different threads work on, in floats; longer contexts go in several
+/// turns.
+constexpr std::uint64_t attentionSharedFloats = std::uint64_t(1) << 18;
 
-/// One thread's scratch of the CPU's attention, as offsets in floats.
+/// One thread's scratch of the CPU's attention, as offsets in floats. Strides are whole lines.
 struct AttentionScratch
 {
-    std::uint64_t queries = 0; ///< (lanes × headSize), scaled
-    std::uint64_t scores = 0;  ///< (lanes × piece)
-    std::uint64_t values = 0;  ///< (blockTokens × valueHeadSize): a block's values as float32
-    std::uint64_t keys = 0;    ///< (blockTokens × headSize): a block's keys, rotated; none if stored so
+    std::uint64_t keyStride = 0; ///< of queries
+    std::uint64_t sumStride = 0; ///< of sums: a line for maximum and sum of the exponentials, then the values
+    std::uint64_t queries = 0;   ///< (lanes × keyStride), scaled
+    std::uint64_t scores = 0;    ///< (lanes × piece)
+    std::uint64_t sums = 0;      ///< (lanes × sumStride): of one piece of the positions
+    std::uint64_t totals = 0;    ///< (lanes × sumStride): of all pieces so far
+    std::uint64_t keys = 0;      ///< (keyStride × chunk): keys, one a column
+    std::uint64_t rows = 0;      ///< (chunk × the larger head size): keys or values as float32
     std::uint64_t total = 0;
 };
-AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHeadSize,
-                                  std::uint32_t blockTokens, KeyPhase keyPhase);
+AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHeadSize);
 
 } // namespace tokenloupe

@@ -120,31 +120,35 @@ std::uint64_t rotations(const ModelConfig &config)
 Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySettings &settings)
 {
     const bool rotatesKeys = settings.keyPhase == KeyPhase::Unrotated;
-    const std::uint64_t scratch =
-        attentionScratch(config.headSize, config.valueHeadSize, settings.blockTokens, settings.keyPhase)
-            .total;
+    const std::uint64_t scratch = attentionScratch(config.headSize, config.valueHeadSize).total;
+    const std::uint64_t shared = settings.threads > 1 ? attentionSharedFloats : 0;
     const std::uint64_t positions =
         std::uint64_t(settings.batchTokens) + (rotatesKeys ? settings.contextTokens : 0);
     const std::uint64_t numbers = std::uint64_t(config.ropeDimensions) * rotations(config);
     const CheckedSize rotary = CheckedSize(positions) * numbers;
-    const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + rotary) * sizeof(float);
+    const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + shared + rotary) * sizeof(float);
     if (!bytes.isValid())
         return tooLarge("the threads' scratch");
     return MemoryItem{MemoryPart::Runtime, bytes.value(),
                       text(settings.threads) + " threads × " + text(scratch) +
-                          " numbers of attention scratch + " +
+                          " numbers of attention scratch + " + text(shared) + " shared + " +
                           (rotatesKeys ? "(" + text(settings.batchTokens) + " tokens + " +
                                              text(settings.contextTokens) + " positions of keys)"
                                        : text(settings.batchTokens) + " tokens") +
                           " × " + text(numbers) + " sines and cosines, 4 bytes each"};
 }
 
-std::string weightsText(std::uint64_t bytes, std::uint64_t packed)
+std::string weightsText(std::uint64_t bytes, const RunMemorySettings &settings)
 {
-    if (packed == 0)
+    const std::uint64_t mapped = bytes - settings.packedBytes - settings.quantizedBytes;
+    if (mapped == bytes)
         return text(bytes) + " bytes of tensors, mapped from the file";
-    return text(packed) + " bytes of tensors, laid out for the fast kernels + " + text(bytes - packed) +
-           " bytes mapped from the file";
+    std::string how;
+    if (settings.packedBytes > 0)
+        how = text(settings.packedBytes) + " bytes of tensors, laid out for the fast kernels + ";
+    if (settings.quantizedBytes > 0)
+        how += text(settings.quantizedBytes) + " bytes of tensors, quantised at load + ";
+    return how + text(mapped) + " bytes mapped from the file";
 }
 
 } // namespace
@@ -254,8 +258,7 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
     if (Status good = checkSettings(config, settings); !good)
         return tl::unexpected(good.error());
     MemoryPlan plan;
-    plan.items.push_back(
-        {MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings.packedBytes)});
+    plan.items.push_back({MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings)});
     for (const auto &item : {planKvCache(config, settings), planActivations(config, settings)}) {
         if (!item)
             return tl::unexpected(item.error());

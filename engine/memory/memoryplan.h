@@ -29,9 +29,10 @@ struct RunMemorySettings
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
     KeyPhase keyPhase = KeyPhase::Rotated;
-    VocabularyFacts vocabulary;     ///< no tokens: no such item
-    std::uint64_t programBytes = 0; ///< of the program without a model; 0: no such item
-    std::uint64_t packedBytes = 0; ///< of the weights: held in memory in a layout of their own
+    VocabularyFacts vocabulary;       ///< no tokens: no such item
+    std::uint64_t programBytes = 0;   ///< of the program without a model; 0: no such item
+    std::uint64_t packedBytes = 0;    ///< of the weights: held in memory in a layout of their own
+    std::uint64_t quantizedBytes = 0; ///< of the weights: quantised at load and not packed
 };
 
 enum class MemoryPart : std::uint8_t {

@@ -13,12 +13,9 @@ namespace {
 constexpr std::uint64_t inlineText = 15;  ///< characters that a string object itself holds
 constexpr std::uint64_t heapHeader = 8;   ///< of the allocator, blocks are multiples of 16
 constexpr std::uint64_t stringBytes = 32; ///< of a string object
+constexpr std::uint64_t endBytes = 8;     ///< where a text of a list ends
 constexpr std::uint64_t mergeSlotBytes = 16;
-/// While merges are read, a table from text to token is there; the heap keeps its entries' room.
-constexpr std::uint64_t entryBytes = 48;
-/// SentencePiece: the serialised pieces, the same parsed (an object of some 60 bytes and a text each), a map
-/// from text to id and the trie. Measured with vocabularies of 32 000 and 262 000 pieces.
-constexpr std::uint64_t pieceBytes = 200;
+constexpr std::uint64_t indexSlotBytes = 8;     ///< of the table from text to token
 constexpr std::uint64_t treePerSourceByte = 40; ///< a parsed template's nodes for each byte of source
 
 std::uint64_t heapBytes(std::uint64_t characters)
@@ -28,12 +25,10 @@ std::uint64_t heapBytes(std::uint64_t characters)
     return std::max<std::uint64_t>(32, (characters + 1 + heapHeader + 15) / 16 * 16);
 }
 
-std::uint64_t heapBytes(const std::vector<std::string> &texts)
+/// Hash tables have a power of two of them.
+std::uint64_t tableSlots(std::uint64_t least)
 {
-    std::uint64_t sum = 0;
-    for (const std::string &text : texts)
-        sum += heapBytes(text.size());
-    return sum;
+    return std::max<std::uint64_t>(16, std::bit_ceil(least));
 }
 
 std::string text(std::uint64_t number)
@@ -52,10 +47,11 @@ VocabularyFacts vocabularyFacts(const VocabularyData &data, std::uint64_t header
     facts.tokens = data.texts.size();
     facts.merges = data.merges.size();
     facts.scores = data.scores.size();
-    for (const std::string &token : data.texts)
+    for (const std::string &token : data.texts) {
         facts.textBytes += token.size();
-    facts.longTextBytes = heapBytes(data.texts);
-    facts.longMergeBytes = heapBytes(data.merges);
+        facts.longTextBytes += heapBytes(token.size());
+    }
+    facts.mergeBytes = data.merges.textBytes();
     facts.headerBytes = headerBytes;
     facts.templateBytes = templateBytes;
     return facts;
@@ -63,7 +59,7 @@ VocabularyFacts vocabularyFacts(const VocabularyData &data, std::uint64_t header
 
 VocabularyFacts vocabularyFacts(const Model &model)
 {
-    return vocabularyFacts(model.vocabulary(), model.file().dataOffset(), model.chatTemplate().size());
+    return vocabularyFacts(model.vocabulary(), model.container().headerBytes(), model.chatTemplate().size());
 }
 
 VocabularyFacts typicalVocabulary(std::uint64_t tokens)
@@ -73,7 +69,7 @@ VocabularyFacts typicalVocabulary(std::uint64_t tokens)
     facts.merges = facts.tokens;
     facts.textBytes = 7 * facts.tokens;
     facts.longTextBytes = facts.tokens;
-    facts.longMergeBytes = facts.tokens;
+    facts.mergeBytes = 8 * facts.merges;
     // Lengths of 8 bytes before each text and merge, a type of 4 bytes for each token.
     facts.headerBytes = facts.tokens * (8 + 7 + 4) + facts.merges * (8 + 8);
     return facts;
@@ -84,30 +80,25 @@ std::uint64_t vocabularyBytes(const VocabularyFacts &facts, std::string *how)
     if (facts.tokens == 0)
         return 0;
     const CheckedSize texts = CheckedSize(facts.tokens) * stringBytes + CheckedSize(facts.longTextBytes);
-    const CheckedSize merges = CheckedSize(facts.merges) * stringBytes + CheckedSize(facts.longMergeBytes);
+    const CheckedSize merges = CheckedSize(facts.merges) * endBytes + CheckedSize(facts.mergeBytes);
     const CheckedSize kindsAndScores = CheckedSize(facts.tokens) + CheckedSize(facts.scores) * sizeof(float);
-    // The model keeps what the file says, the tokenizer a copy and each token's bytes.
-    CheckedSize sum = (texts + merges + kindsAndScores) * 2 + texts;
+    const CheckedSize bytes = CheckedSize(facts.tokens) * endBytes + CheckedSize(facts.textBytes);
+    const std::uint64_t indexSlots = tableSlots(std::min(facts.tokens, CheckedSize::limit / 4) * 3 / 2);
+    CheckedSize sum = texts + merges + kindsAndScores + bytes + CheckedSize(indexSlots) * indexSlotBytes;
     std::string search;
     if (facts.kind == VocabularyKind::ByteBpe) {
-        const std::uint64_t slots =
-            std::max<std::uint64_t>(16, std::bit_ceil(std::min(facts.merges, CheckedSize::limit / 4) * 2));
-        sum += CheckedSize(slots) * mergeSlotBytes + CheckedSize(facts.tokens) * entryBytes;
-        search = text(slots) + " slots of the merge table × " + text(mergeSlotBytes) + " + " +
-                 text(facts.tokens) + " entries × " + text(entryBytes) + " that reading it left on the heap";
-    } else {
-        const CheckedSize pieces = CheckedSize(facts.tokens) * pieceBytes + CheckedSize(facts.textBytes) * 2;
-        sum += pieces;
-        search = text(facts.tokens) + " pieces × " + text(pieceBytes) +
-                 " in the SentencePiece library + their texts twice";
+        const std::uint64_t slots = tableSlots(std::min(facts.merges, CheckedSize::limit / 4) * 2);
+        sum += CheckedSize(slots) * mergeSlotBytes;
+        search = text(slots) + " slots of the merge table × " + text(mergeSlotBytes) + " + ";
     }
+    search += text(indexSlots) + " slots of the table of texts × " + text(indexSlotBytes);
     sum += CheckedSize(facts.headerBytes) + CheckedSize(facts.templateBytes) * treePerSourceByte;
     if (how) {
-        *how = "2 copies × (" + text(facts.tokens) + " texts and " + text(facts.merges) + " merges × " +
-               text(stringBytes) + " bytes + " + text(facts.longTextBytes + facts.longMergeBytes) +
-               " for long ones + " + text(kindsAndScores.value()) + " kinds and scores) + bytes of " +
-               text(facts.tokens) + " tokens " + text(texts.value()) + " + " + search +
-               " + header of the file " + text(facts.headerBytes);
+        *how = text(facts.tokens) + " texts × " + text(stringBytes) + " bytes + " +
+               text(facts.longTextBytes) + " for long ones + " + text(facts.merges) + " merges × " +
+               text(endBytes) + " + " + text(facts.mergeBytes) + " + " + text(kindsAndScores.value()) +
+               " kinds and scores + bytes of " + text(facts.tokens) + " tokens " + text(bytes.value()) +
+               " + " + search + " + header of the file " + text(facts.headerBytes);
         if (facts.templateBytes > 0)
             *how += " + chat template " + text(facts.templateBytes) + " × " + text(treePerSourceByte);
     }

@@ -56,6 +56,15 @@ Result<GgufArray> arrayOf(const GgufFile &file, std::string_view key, const char
     return wrongType(file, key, expected, describe(**value));
 }
 
+Result<GgufArray> stringsOf(const GgufFile &file, std::string_view key)
+{
+    constexpr const char *expected = "an array of strings";
+    auto array = arrayOf(file, key, expected);
+    if (array && array->type != GgufType::String)
+        return wrongType(file, key, expected, describe({GgufType::Array, *array}));
+    return array;
+}
+
 } // namespace
 
 Result<std::shared_ptr<const GgufFile>> GgufFile::open(const std::filesystem::path &path)
@@ -140,18 +149,31 @@ Result<std::string_view> GgufFile::stringValue(std::string_view key) const
 
 Result<std::vector<std::string>> GgufFile::stringArray(std::string_view key) const
 {
-    constexpr const char *expected = "an array of strings";
-    const auto array = arrayOf(*this, key, expected);
+    const auto array = stringsOf(*this, key);
     if (!array)
         return tl::unexpected(array.error());
-    if (array->type != GgufType::String)
-        return wrongType(*this, key, expected, describe({GgufType::Array, *array}));
     std::vector<std::string> out;
     out.reserve(static_cast<std::size_t>(array->count)); // each took at least 8 bytes of the file
     ByteCursor cursor(array->bytes);
     for (std::uint64_t i = 0; i < array->count; ++i) {
         if (const auto string = cursor.string())
             out.emplace_back(*string);
+    }
+    return out;
+}
+
+Result<TextList> GgufFile::textList(std::string_view key) const
+{
+    const auto array = stringsOf(*this, key);
+    if (!array)
+        return tl::unexpected(array.error());
+    TextList out;
+    const auto count = static_cast<std::size_t>(array->count);
+    out.reserve(count, array->bytes.size() - count * sizeof(std::uint64_t)); // without the lengths
+    ByteCursor cursor(array->bytes);
+    for (std::uint64_t i = 0; i < array->count; ++i) {
+        if (const auto string = cursor.string())
+            out.push_back(*string);
     }
     return out;
 }

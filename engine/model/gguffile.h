@@ -3,6 +3,7 @@
 
 #include "engine/base/mappedfile.h"
 #include "engine/base/result.h"
+#include "engine/base/textlist.h"
 #include "kernels/formats/tensortype.h"
 
 #include <array>
@@ -46,6 +47,8 @@ struct GgufTensor
     std::array<std::uint64_t, 4> shape{1, 1, 1, 1}; ///< shape[0] runs fastest, as in the file
     std::uint64_t offset = 0;                       ///< from the start of the data section
     std::uint64_t bytes = 0;
+    std::uint32_t part = 0;     ///< of a split file: which one holds it, from 0
+    std::uint64_t position = 0; ///< of the data from the start of that file
     std::span<const std::byte> data;
 
     std::uint64_t elements() const { return shape[0] * shape[1] * shape[2] * shape[3]; }
@@ -59,6 +62,9 @@ class GgufFile
 {
 public:
     static Result<std::shared_ptr<const GgufFile>> open(const std::filesystem::path &path);
+    /// The same; of a file that is split into several, any of which may be given, all: the keys of the first
+    /// one with the tensors of all. A part that is missing, or says something else than the others, is named.
+    static Result<std::shared_ptr<const GgufFile>> openWhole(const std::filesystem::path &path);
     /// For tests and fuzzing: `bytes` must outlive the object.
     static Result<std::shared_ptr<const GgufFile>> parse(std::span<const std::byte> bytes, std::string name);
 
@@ -70,12 +76,12 @@ public:
     const std::vector<std::string> &keyOrder() const { return m_keyOrder; }
     const std::vector<GgufTensor> &tensors() const { return m_tensors; }
     const GgufTensor *tensor(std::string_view name) const;
-    /// As MappedFile has it; nothing for a container that is no mapping.
-    void releasePages(std::span<const std::byte> range) const
-    {
-        if (m_mapping)
-            m_mapping->releasePages(range);
-    }
+    /// The names of the files that it is split into; empty: it is one.
+    const std::vector<std::string> &partNames() const { return m_partNames; }
+    /// Of all parts: what was read before the tensors.
+    std::uint64_t headerBytes() const;
+    /// As MappedFile has it; nothing for a range that is no part of the mapping.
+    void releasePages(std::span<const std::byte> range) const;
 
     const GgufValue *find(std::string_view key) const;
     /// Typed reads. Missing: NotFound-like BadFile naming the key; wrong type: BadFile naming both types.
@@ -84,11 +90,13 @@ public:
     Result<bool> boolValue(std::string_view key) const;
     Result<std::string_view> stringValue(std::string_view key) const;
     Result<std::vector<std::string>> stringArray(std::string_view key) const;
+    Result<TextList> textList(std::string_view key) const; ///< the same in less memory
     Result<std::vector<float>> floatArray(std::string_view key) const;
     Result<std::vector<std::int64_t>> integerArray(std::string_view key) const;
 
 private:
     friend class GgufParser;
+    friend class GgufJoiner;
     GgufFile() = default;
 
     std::string m_name;
@@ -100,6 +108,8 @@ private:
     std::vector<std::string> m_keyOrder;
     std::vector<GgufTensor> m_tensors;
     std::map<std::string, std::size_t, std::less<>> m_tensorIndex;
+    std::vector<std::shared_ptr<const GgufFile>> m_parts; ///< that the keys and tensors lie in
+    std::vector<std::string> m_partNames;
 };
 
 const char *ggufTypeName(GgufType type);

@@ -132,6 +132,7 @@ Status GgufParser::placeTensors()
             return bad(label + ": its data (" + text(tensor.bytes) + " bytes at offset " +
                        text(tensor.offset) + ") lies beyond the end of the file (" + text(data.size()) +
                        " bytes of data); the file is damaged or not complete");
+        tensor.position = m_file.m_dataOffset + tensor.offset;
         tensor.data = data.subspan(tensor.offset, tensor.bytes);
     }
     return {};

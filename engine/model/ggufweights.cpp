@@ -83,9 +83,10 @@ std::vector<std::string_view> stemsOf(std::string_view architecture, WeightRole 
 
 } // namespace
 
-GgufWeights::GgufWeights(const GgufFile &file, std::string_view architecture)
+GgufWeights::GgufWeights(const GgufFile &file, std::string_view architecture, std::uint32_t layers)
     : m_file(file)
     , m_architecture(architecture)
+    , m_layers(layers)
     , m_used(file.tensors().size(), 0)
 {}
 
@@ -111,22 +112,34 @@ std::vector<std::string> GgufWeights::namesOf(const WeightId &id) const
     return names;
 }
 
-std::optional<StoredWeight> GgufWeights::find(const WeightId &id)
+Result<std::optional<StoredWeight>> GgufWeights::find(const WeightId &id)
 {
     for (const std::string &name : namesOf(id)) {
         const GgufTensor *tensor = m_file.tensor(name);
         if (!tensor)
             continue;
         m_used[static_cast<std::size_t>(tensor - m_file.tensors().data())] = 1;
-        return StoredWeight{tensor->name, tensor->type, tensor->shape, tensor->data};
+        return StoredWeight{tensor->name, tensor->type, {}, tensor->shape, tensor->data};
     }
-    return std::nullopt;
+    return std::optional<StoredWeight>();
 }
 
 std::string GgufWeights::nameOf(const WeightId &id) const
 {
     const std::vector<std::string> names = namesOf(id);
     return names.empty() ? std::string() : names.back();
+}
+
+/// Tables that can be computed from the config, which older converters stored all the same.
+bool GgufWeights::isRedundant(std::size_t tensor) const
+{
+    const std::string_view name = m_file.tensors()[tensor].name;
+    return name.ends_with(".attn_rot_embd") || name.ends_with("rotary_emb.inv_freq");
+}
+
+bool GgufWeights::isInsideLayer(std::size_t tensor) const
+{
+    return isLayerName(m_file.tensors()[tensor].name, "blk.", m_layers);
 }
 
 } // namespace tokenloupe

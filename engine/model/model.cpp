@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/model.h"
 
+#include "engine/base/utf8.h"
+#include "engine/model/ggufcontainer.h"
 #include "engine/model/modelloader.h"
+#include "engine/model/quantizedweights.h"
 
-#include <map>
+#include <algorithm>
 
 namespace tokenloupe {
 
@@ -24,33 +27,88 @@ Weight valuesOf(const Weight &vector, std::int64_t first, std::int64_t count)
         vector.data.subspan(static_cast<std::size_t>(first) * size, static_cast<std::size_t>(count) * size)};
 }
 
-Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path &path, Progress *progress,
-                                                 std::stop_token stop)
+std::vector<const Weight *> LayerWeights::all() const
 {
-    auto file = GgufFile::open(path);
-    if (!file)
-        return tl::unexpected(file.error());
-    return fromFile(std::move(*file), path, progress, std::move(stop));
+    return {&attentionNorm,
+            &attentionNormBias,
+            &query,
+            &key,
+            &value,
+            &output,
+            &queryBias,
+            &keyBias,
+            &valueBias,
+            &outputBias,
+            &queryNorm,
+            &keyNorm,
+            &queryNormBias,
+            &keyNormBias,
+            &attentionPostNorm,
+            &attentionPostNormBias,
+            &feedForwardNorm,
+            &feedForwardNormBias,
+            &gate,
+            &up,
+            &down,
+            &gateBias,
+            &upBias,
+            &downBias,
+            &router,
+            &feedForwardPostNorm,
+            &feedForwardPostNormBias};
+}
+
+Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path &path, Progress *progress,
+                                                 std::stop_token stop, const ModelLoadOptions &options)
+{
+    auto container = openModelContainer(path);
+    if (!container)
+        return tl::unexpected(container.error());
+    return fromContainer(std::move(*container), path, progress, std::move(stop), options);
+}
+
+Result<std::shared_ptr<const Model>> Model::fromContainer(std::shared_ptr<const ModelContainer> container,
+                                                          std::filesystem::path path, Progress *progress,
+                                                          std::stop_token stop,
+                                                          const ModelLoadOptions &options)
+{
+    return ModelLoader(std::move(container), std::move(path), options).load(progress, stop);
 }
 
 Result<std::shared_ptr<const Model>> Model::fromFile(std::shared_ptr<const GgufFile> file,
                                                      std::filesystem::path path, Progress *progress,
-                                                     std::stop_token stop)
+                                                     std::stop_token stop, const ModelLoadOptions &options)
 {
-    return ModelLoader(std::move(file), std::move(path)).load(progress, stop);
+    return fromContainer(std::make_shared<const GgufContainer>(std::move(file)), std::move(path), progress,
+                         std::move(stop), options);
 }
 
 std::string Model::mainType() const
 {
-    std::map<TensorType, std::uint64_t> bytes;
-    for (const GgufTensor &tensor : m_file->tensors())
-        bytes[tensor.type] += tensor.bytes;
-    TensorType most = TensorType::F32;
-    for (const auto &[type, size] : bytes) {
-        if (size > bytes[most])
-            most = type;
-    }
-    return traitsOf(most).name;
+    const auto most = std::max_element(m_typeBytes.begin(), m_typeBytes.end(),
+                                       [](const auto &a, const auto &b) { return a.second < b.second; });
+    return traitsOf(most == m_typeBytes.end() ? TensorType::F32 : most->first).name;
+}
+
+void Model::releasePages(std::span<const std::byte> rows) const
+{
+    if (m_quantized && m_quantized->contains(rows))
+        m_quantized->release(rows);
+    else
+        m_container->releasePages(rows);
+}
+
+Status Model::restorePages(std::span<const std::byte> rows, WorkerPool &pool) const
+{
+    return m_quantized && m_quantized->contains(rows) ? m_quantized->restore(rows, pool) : Status();
+}
+
+Result<std::shared_ptr<const void>> Model::keepInPlace(WorkerPool &pool, Progress *progress,
+                                                       const std::stop_token &stop) const
+{
+    if (!m_quantized)
+        return nullptr;
+    return m_quantized->hold(pool, progress, stop);
 }
 
 } // namespace tokenloupe

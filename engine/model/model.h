@@ -6,9 +6,12 @@
 #include "engine/model/architecturespec.h"
 #include "engine/model/gguffile.h"
 #include "engine/model/modelconfig.h"
+#include "engine/model/modelcontainer.h"
+#include "engine/model/modelloadoptions.h"
 #include "engine/model/vocabularydata.h"
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -17,7 +20,11 @@
 
 namespace tokenloupe {
 
-/// A weight: a view into the file's mapping, shape checked against the config.
+class QuantizedWeights;
+class WorkerPool;
+
+/// A weight: a view into its file's mapping, of a copy in the order that the kernels want, or of what was
+/// quantised at load; shape checked against the config.
 struct Weight
 {
     TensorType type = TensorType::F32;
@@ -56,6 +63,9 @@ struct LayerWeights
     Weight router; ///< (experts × embedding): instead of gate, up and down
     std::vector<ExpertWeights> experts;
     Weight feedForwardPostNorm, feedForwardPostNormBias; ///< (embedding): on what the feed-forward adds
+
+    /// All but the experts', absent ones too.
+    std::vector<const Weight *> all() const;
 };
 
 struct ModelWeights
@@ -84,43 +94,66 @@ Result<VocabularyData> readVocabulary(const GgufFile &file, std::vector<std::str
 class Model
 {
 public:
-    /// Loads from a GGUF file. Touches every weight page once so that progress means something
-    /// and the first token is not slowed by page faults; cancellable every few MiB.
+    /// Loads a GGUF file (of a split one any part) or a Hugging Face folder. Touches every weight page once
+    /// so that progress means something and the first token is not slowed by page faults; cancellable every
+    /// few MiB.
     static Result<std::shared_ptr<const Model>> load(const std::filesystem::path &path,
-                                                     Progress *progress = nullptr, std::stop_token stop = {});
+                                                     Progress *progress = nullptr, std::stop_token stop = {},
+                                                     const ModelLoadOptions &options = {});
 
     /// The same from a container that is open already; `path` is for show.
-    static Result<std::shared_ptr<const Model>> fromFile(std::shared_ptr<const GgufFile> file,
-                                                         std::filesystem::path path = {},
-                                                         Progress *progress = nullptr,
-                                                         std::stop_token stop = {});
+    static Result<std::shared_ptr<const Model>> fromContainer(std::shared_ptr<const ModelContainer> container,
+                                                              std::filesystem::path path = {},
+                                                              Progress *progress = nullptr,
+                                                              std::stop_token stop = {},
+                                                              const ModelLoadOptions &options = {});
+    static Result<std::shared_ptr<const Model>>
+    fromFile(std::shared_ptr<const GgufFile> file, std::filesystem::path path = {},
+             Progress *progress = nullptr, std::stop_token stop = {}, const ModelLoadOptions &options = {});
 
     const std::filesystem::path &path() const { return m_path; }
-    const GgufFile &file() const { return *m_file; }
+    const ModelContainer &container() const { return *m_container; }
     const ModelConfig &config() const { return m_config; }
     const ArchitectureSpec &architecture() const { return m_config.spec; }
     const ModelWeights &weights() const { return m_weights; }
-    const VocabularyData &vocabulary() const { return m_vocabulary; }
+    const VocabularyData &vocabulary() const { return *m_vocabulary; }
+    std::shared_ptr<const VocabularyData> sharedVocabulary() const { return m_vocabulary; }
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
     const std::vector<std::string> &warnings() const { return m_warnings; }
-    std::uint64_t weightsBytes() const { return m_weightsBytes; }
-    /// For whoever has a copy of these weights of its own. Reading them again is fine and brings them back.
-    void releasePages(std::span<const std::byte> weights) const { m_file->releasePages(weights); }
+    std::uint64_t weightsBytes() const { return m_weightsBytes; } ///< of what is used, as it is held
+    /// The same by type, as they are held.
+    const std::map<TensorType, std::uint64_t> &typeBytes() const { return m_typeBytes; }
     /// The type that holds most bytes: "Q4_1".
     std::string mainType() const;
+    /// Of the weights, what is a copy beside the container: stored in another order or type.
+    std::uint64_t copiedBytes() const { return m_copiedBytes; }
+    /// What was quantised at load; null: everything is as the file has it.
+    const QuantizedWeights *quantized() const { return m_quantized.get(); }
+
+    /// For whoever has a copy of these rows of its own. Those of the file may be read again and come back by
+    /// themselves; those that were quantised at load have to be asked for (restorePages(), keepInPlace()).
+    void releasePages(std::span<const std::byte> rows) const;
+    Status restorePages(std::span<const std::byte> rows, WorkerPool &pool) const;
+    /// For whoever reads the weights where they are: none is released as long as the result lives.
+    Result<std::shared_ptr<const void>> keepInPlace(WorkerPool &pool, Progress *progress = nullptr,
+                                                    const std::stop_token &stop = {}) const;
 
 private:
     friend class ModelLoader;
     Model() = default;
 
     std::filesystem::path m_path;
-    std::shared_ptr<const GgufFile> m_file;
+    std::shared_ptr<const ModelContainer> m_container;
+    std::shared_ptr<const void> m_copies;
     ModelConfig m_config;
     ModelWeights m_weights;
-    VocabularyData m_vocabulary;
+    std::shared_ptr<const VocabularyData> m_vocabulary;
     std::string m_chatTemplate;
     std::vector<std::string> m_warnings;
     std::uint64_t m_weightsBytes = 0;
+    std::uint64_t m_copiedBytes = 0;
+    std::map<TensorType, std::uint64_t> m_typeBytes;
+    std::shared_ptr<QuantizedWeights> m_quantized;
 };
 
 } // namespace tokenloupe

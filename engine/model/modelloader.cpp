@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/modelloader.h"
 
+#include "engine/base/mappedfile.h"
 #include "engine/base/utf8.h"
+#include "engine/model/loadquantizer.h"
 #include "engine/model/weightassembler.h"
 
 #include <algorithm>
@@ -22,39 +24,29 @@ std::string label(std::string_view tensorName)
 constexpr std::array<std::string_view, 7> knownScalings = {"none", "linear",   "ntk",   "dynamic",
                                                            "yarn", "longrope", "llama3"};
 
-/// Tables that can be computed from the config, which older converters stored all the same.
-bool isRedundant(std::string_view name)
-{
-    return name.ends_with(".attn_rot_embd") || name.ends_with("rotary_emb.inv_freq");
-}
-
-/// Part of one of the blocks that the forward pass runs.
-bool isInside(std::string_view name, std::uint32_t layers)
-{
-    if (!name.starts_with("blk."))
-        return false;
-    std::uint64_t layer = 0;
-    std::size_t i = 4;
-    for (; i < name.size() && name[i] >= '0' && name[i] <= '9' && layer < layers; ++i)
-        layer = layer * 10 + static_cast<std::uint64_t>(name[i] - '0');
-    return i > 4 && i < name.size() && name[i] == '.' && layer < layers;
-}
-
 } // namespace
 
-ModelLoader::ModelLoader(std::shared_ptr<const GgufFile> file, std::filesystem::path path)
+ModelLoader::ModelLoader(std::shared_ptr<const ModelContainer> container, std::filesystem::path path,
+                         const ModelLoadOptions &options)
     : m_model(new Model)
-    , m_file(*file)
+    , m_container(*container)
+    , m_options(options)
 {
-    m_model->m_file = std::move(file);
+    m_model->m_container = std::move(container);
     m_model->m_path = std::move(path);
+}
+
+Status ModelLoader::describe()
+{
+    return readDescription().and_then([this] { return checkSupported(); });
 }
 
 Result<std::shared_ptr<const Model>> ModelLoader::load(Progress *progress, const std::stop_token &stop)
 {
-    const Status status = readDescription()
-                              .and_then([this] { return checkSupported(); })
-                              .and_then([this] { return findWeights(); })
+    const Status described = m_model->m_vocabulary ? Status() : describe();
+    const Status status = described.and_then([&] { return findWeights(stop); })
+                              .map([this] { countBytes(); })
+                              .and_then([&] { return quantize(progress, stop); })
                               .and_then([&] { return bringIntoMemory(progress, stop); });
     if (!status)
         return tl::unexpected(status.error());
@@ -63,36 +55,28 @@ Result<std::shared_ptr<const Model>> ModelLoader::load(Progress *progress, const
 
 Status ModelLoader::readDescription()
 {
-    if (m_file.metadata().empty() && m_file.tensors().empty())
-        return bad("the file holds no model: it has neither keys nor tensors");
-    const auto architecture = m_file.stringValue("general.architecture");
-    if (!architecture)
-        return tl::unexpected(architecture.error());
-    const auto spec = architectureSpec(*architecture);
-    if (!spec)
-        return unsupported(spec.error().message);
-    auto config = readModelConfig(m_file);
+    auto config = m_container.architecture().and_then(
+        [this](const std::string &) -> Result<ModelConfig> { return m_container.readConfig(); });
     if (!config)
         return tl::unexpected(config.error());
     m_model->m_config = std::move(*config);
-    if (m_file.tensors().empty())
+    if (m_model->m_config.spec.name.empty()) // what readConfig() reads of architectures that are not run
+        return unsupported(architectureSpec(m_model->m_config.architecture).error().message);
+    if (m_container.tensors().empty())
         return bad("the file holds no weights (only a vocabulary?)");
-    auto vocabulary = readVocabulary(m_file, &m_model->m_warnings);
+    auto vocabulary = m_container.readVocabulary(&m_model->m_warnings);
     if (!vocabulary)
         return tl::unexpected(vocabulary.error());
-    m_model->m_vocabulary = std::move(*vocabulary);
+    m_model->m_vocabulary = std::make_shared<const VocabularyData>(std::move(*vocabulary));
     // The embedding must have a row for each token.
-    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary.texts.size());
-    readChatTemplate();
+    m_model->m_config.vocabulary = static_cast<std::uint32_t>(m_model->m_vocabulary->texts.size());
+    m_model->m_chatTemplate = m_container.readChatTemplate(&m_model->m_warnings);
     return {};
 }
 
 Status ModelLoader::checkSupported() const
 {
     const std::string prefix(m_model->m_config.spec.name);
-    if (const auto parts = m_file.unsignedValue("split.count"); parts && *parts > 1)
-        return unsupported("key \"split.count\": the model is split into " + std::to_string(*parts) +
-                           " files; join them first (llama.cpp's gguf-split --merge)");
     const std::string &scaling = m_model->m_config.ropeScaling;
     if (std::find(knownScalings.begin(), knownScalings.end(), scaling) == knownScalings.end()) {
         std::string known;
@@ -104,39 +88,29 @@ Status ModelLoader::checkSupported() const
     return {};
 }
 
-void ModelLoader::readChatTemplate()
+Status ModelLoader::findWeights(const std::stop_token &stop)
 {
-    const GgufValue *value = m_file.find("tokenizer.chat_template");
-    if (!value)
-        return;
-    if (const auto *text = std::get_if<std::string_view>(&value->value))
-        m_model->m_chatTemplate = *text;
-    else
-        m_model->m_warnings.push_back(std::string("tokenizer.chat_template: expected a string, found ") +
-                                      ggufTypeName(value->type) + "; the model counts as without one");
-}
-
-Status ModelLoader::findWeights()
-{
-    GgufWeights source(m_file, m_model->m_config.spec.name);
-    Result<ModelWeights> weights = WeightAssembler(m_model->m_config, source).assemble();
+    m_source = m_container.weights(m_model->m_config, stop);
+    Result<ModelWeights> weights = WeightAssembler(m_model->m_config, *m_source).assemble();
     if (!weights)
         return tl::unexpected(weights.error());
     m_model->m_weights = std::move(*weights);
-    return checkUnused(source);
+    m_model->m_copies = m_source->copies();
+    m_model->m_copiedBytes = m_source->copiedBytes();
+    return checkUnused();
 }
 
-Status ModelLoader::checkUnused(const GgufWeights &source)
+Status ModelLoader::checkUnused()
 {
     // Something inside a block that the forward pass would leave out means wrong results, so it is refused;
     // elsewhere it is named.
     std::string first;
     std::size_t count = 0;
-    for (std::size_t i = 0; i < m_file.tensors().size(); ++i) {
-        const std::string &name = m_file.tensors()[i].name;
-        if (source.isUsed(i) || isRedundant(name))
+    for (std::size_t i = 0; i < m_container.tensors().size(); ++i) {
+        const std::string &name = m_container.tensors()[i].name;
+        if (m_source->isUsed(i) || m_source->isRedundant(i))
             continue;
-        if (isInside(name, m_model->m_config.layers))
+        if (m_source->isInsideLayer(i))
             return unsupported(label(name) + " is no part of a " + std::string(m_model->m_config.spec.name) +
                                " block as this program runs it");
         if (count++ == 0)
@@ -148,35 +122,96 @@ Status ModelLoader::checkUnused(const GgufWeights &source)
     return {};
 }
 
-Status ModelLoader::bringIntoMemory(Progress *progress, const std::stop_token &stop)
+void ModelLoader::countBytes()
 {
-    for (const GgufTensor &tensor : m_file.tensors())
-        m_model->m_weightsBytes += tensor.bytes; // disjoint parts of the file: no wrap-around
+    for (std::size_t i = 0; i < m_container.tensors().size(); ++i) {
+        const ContainerTensor &tensor = m_container.tensors()[i];
+        if (!m_source->isUsed(i) || !tensor.knownType)
+            continue;
+        m_model->m_weightsBytes += tensor.bytes; // disjoint parts of files: no wrap-around
+        m_model->m_typeBytes[*tensor.knownType] += tensor.bytes;
+    }
+}
+
+Status ModelLoader::quantize(Progress *progress, const std::stop_token &stop)
+{
     if (progress)
         progress->start(m_model->m_weightsBytes);
-    for (const GgufTensor &tensor : m_file.tensors()) {
-        for (std::size_t begin = 0; begin < tensor.data.size(); begin += chunkBytes) {
-            if (stop.stop_requested())
-                return makeError(ErrorCode::Cancelled, "load " + m_file.name(), "cancelled");
-            const std::size_t size = std::min(chunkBytes, tensor.data.size() - begin);
-            if (Status status = readAhead(tensor.data.subspan(begin, size)); !status)
-                return makeError(status.error().code, "load " + m_file.name(),
-                                 label(tensor.name) + ": " + status.error().message);
+    const auto releaseStored = [container = m_model->m_container](std::span<const std::byte> range) {
+        container->releasePages(range);
+    };
+    auto quantized = LoadQuantizer(m_model->m_config, m_options)
+                         .quantize(m_model->m_weights, m_model->m_warnings, releaseStored, progress, stop);
+    if (!quantized)
+        return makeError(quantized.error().code, "load " + m_container.name(), quantized.error().message);
+    m_model->m_quantized = std::move(*quantized);
+    if (!m_model->m_quantized)
+        return {};
+    const QuantizationPlan &plan = m_model->m_quantized->plan();
+    m_model->m_weightsBytes -= plan.storedBytes - plan.bytes;
+    for (const MatrixConversion &matrix : plan.matrices) {
+        m_model->m_typeBytes[matrix.stored.type] -= matrix.stored.data.size();
+        m_model->m_typeBytes[matrix.type] += matrix.bytes;
+    }
+    std::erase_if(m_model->m_typeBytes, [](const auto &entry) { return entry.second == 0; });
+    return {};
+}
+
+std::vector<std::span<const std::byte>> ModelLoader::partsAsStored(std::span<const std::byte> stored) const
+{
+    if (m_model->m_quantized)
+        return m_model->m_quantized->partsOutside(stored);
+    return {stored};
+}
+
+Status ModelLoader::bringIntoMemory(Progress *progress, const std::stop_token &stop)
+{
+    for (std::size_t i = 0; i < m_container.tensors().size(); ++i) {
+        const ContainerTensor &tensor = m_container.tensors()[i];
+        if (!m_source->isUsed(i) || !tensor.knownType)
+            continue;
+        const std::span<const std::byte> copy = m_source->copyOf(i);
+        if (!copy.empty()) { // read already; quantising told its own progress
+            m_container.releasePages(tensor.data);
+            std::uint64_t left = tensor.bytes;
+            for (const std::span<const std::byte> part : partsAsStored(copy))
+                left -= std::min<std::uint64_t>(left, part.size());
             if (progress)
-                progress->advance(size);
+                progress->advance(tensor.bytes - left);
+            continue;
         }
+        for (const std::span<const std::byte> part : partsAsStored(tensor.data)) {
+            if (Status read = bringIntoMemory(tensor, part, progress, stop); !read)
+                return read;
+        }
+    }
+    return {};
+}
+
+Status ModelLoader::bringIntoMemory(const ContainerTensor &tensor, std::span<const std::byte> part,
+                                    Progress *progress, const std::stop_token &stop)
+{
+    for (std::size_t begin = 0; begin < part.size(); begin += chunkBytes) {
+        if (stop.stop_requested())
+            return makeError(ErrorCode::Cancelled, "load " + m_container.name(), "cancelled");
+        const std::size_t size = std::min(chunkBytes, part.size() - begin);
+        if (Status status = readAhead(part.subspan(begin, size)); !status)
+            return makeError(status.error().code, "load " + m_container.name(),
+                             label(tensor.name) + ": " + status.error().message);
+        if (progress)
+            progress->advance(size);
     }
     return {};
 }
 
 tl::unexpected<Error> ModelLoader::bad(std::string message) const
 {
-    return makeError(ErrorCode::BadFile, "load " + m_file.name(), std::move(message));
+    return makeError(ErrorCode::BadFile, "load " + m_container.name(), std::move(message));
 }
 
 tl::unexpected<Error> ModelLoader::unsupported(std::string message) const
 {
-    return makeError(ErrorCode::Unsupported, "load " + m_file.name(), std::move(message));
+    return makeError(ErrorCode::Unsupported, "load " + m_container.name(), std::move(message));
 }
 
 } // namespace tokenloupe

@@ -193,7 +193,7 @@ Status VocabularyReader::readMerges()
     }
     if (const Status count = checkCount(key); !count)
         return count;
-    auto merges = m_file.stringArray(key);
+    auto merges = m_file.textList(key);
     if (!merges)
         return tl::unexpected(merges.error());
     m_data.merges = std::move(*merges);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
+#include "engine/base/textlist.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,9 @@ struct TextPipeline;
 
 enum class TokenKind : std::uint8_t { Normal, Unknown, Control, UserDefined, Unused, Byte };
 
+/// VocabularyData::model of a model without tokenizer: its tokens have ids, but no texts.
+inline constexpr const char *noTokenizerModel = "none";
+
 /// A vocabulary as the file states it (texts are the file's own: byte-level alphabet or U+2581 for a space).
 /// Lists may be shorter than `texts` in broken files; the reader has padded them and left a warning.
 struct VocabularyData
@@ -22,9 +26,9 @@ struct VocabularyData
     std::string model; ///< "gpt2" (byte-level BPE), "llama" (SentencePiece), …
     std::string pre;   ///< pre-tokenizer: "smollm", "gpt-2", "default", …
     std::vector<std::string> texts;
-    std::vector<float> scores;       ///< empty or texts.size()
-    std::vector<TokenKind> kinds;    ///< texts.size()
-    std::vector<std::string> merges; ///< "left right", best first
+    std::vector<float> scores;    ///< empty or texts.size()
+    std::vector<TokenKind> kinds; ///< texts.size()
+    TextList merges;              ///< "left right", best first
     std::optional<TokenId> bos, eos, eot, unknown, padding;
     bool addBos = false;
     bool addEos = false;

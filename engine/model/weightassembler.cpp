@@ -32,6 +32,12 @@ std::string computableTypes()
     return names;
 }
 
+std::string typeName(const StoredWeight &stored)
+{
+    return stored.foreignType.empty() ? std::string(traitsOf(stored.type).name)
+                                      : std::string(stored.foreignType);
+}
+
 WeightId biasId(WeightId id)
 {
     id.part = WeightPart::Bias;
@@ -311,14 +317,17 @@ Result<bool> WeightAssembler::fused(WeightId id, std::uint64_t columns, Presence
 
 Status WeightAssembler::matrix(const WeightId &id, Size size, Presence presence, Weight &weight)
 {
-    const std::optional<StoredWeight> stored = m_source.find(id);
+    const Result<std::optional<StoredWeight>> found = m_source.find(id);
+    if (!found)
+        return tl::unexpected(found.error());
+    const std::optional<StoredWeight> &stored = *found;
     if (!stored)
         return presence == Presence::Optional ? Status() : missing(id);
     if (Status status = checkShape(*stored, size); !status)
         return status;
     const TensorTypeTraits &traits = traitsOf(stored->type);
-    if (!traits.computable)
-        return unsupported(label(stored->name) + " has the type " + traits.name + "; supported are " +
+    if (!traits.computable || !stored->foreignType.empty())
+        return unsupported(label(stored->name) + " has the type " + typeName(*stored) + "; supported are " +
                            computableTypes());
     weight = {stored->type, static_cast<std::int64_t>(size.rows * size.matrices),
               static_cast<std::int64_t>(size.columns), stored->data};
@@ -327,14 +336,16 @@ Status WeightAssembler::matrix(const WeightId &id, Size size, Presence presence,
 
 Status WeightAssembler::vector(const WeightId &id, std::uint64_t size, Presence presence, Weight &weight)
 {
-    const std::optional<StoredWeight> stored = m_source.find(id);
+    const Result<std::optional<StoredWeight>> found = m_source.find(id);
+    if (!found)
+        return tl::unexpected(found.error());
+    const std::optional<StoredWeight> &stored = *found;
     if (!stored)
         return presence == Presence::Optional ? Status() : missing(id);
     if (Status status = checkShape(*stored, {1, size}); !status)
         return status;
-    if (stored->type != TensorType::F32)
-        return unsupported(label(stored->name) + ": expected the type F32, found " +
-                           traitsOf(stored->type).name);
+    if (stored->type != TensorType::F32 || !stored->foreignType.empty())
+        return unsupported(label(stored->name) + ": expected the type F32, found " + typeName(*stored));
     weight = {stored->type, 1, static_cast<std::int64_t>(size), stored->data};
     return {};
 }

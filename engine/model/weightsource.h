@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/result.h"
 #include "kernels/formats/tensortype.h"
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tokenloupe {
 
@@ -58,6 +60,7 @@ struct StoredWeight
 {
     std::string name; ///< as the container calls it
     TensorType type = TensorType::F32;
+    std::string_view foreignType = {};              ///< the container's name for one that is none of ours
     std::array<std::uint64_t, 4> shape{1, 1, 1, 1}; ///< shape[0] runs fastest: (inputs, outputs, experts, 1)
     std::span<const std::byte> data;                ///< as many bytes as type and shape say
 };
@@ -67,12 +70,15 @@ class WeightSource
 {
 public:
     virtual ~WeightSource() = default;
-    /// What was found counts as used.
-    virtual std::optional<StoredWeight> find(const WeightId &id) = 0;
+    /// What was found counts as used. An error: it is there, but cannot be had, or must be there.
+    virtual Result<std::optional<StoredWeight>> find(const WeightId &id) = 0;
     /// How the container would call it: for a message about one that is missing.
     virtual std::string nameOf(const WeightId &id) const = 0;
     /// The file or folder, for messages.
     virtual std::string container() const = 0;
 };
+
+/// Whether a tensor's name is of one of the first `layers` layers: "blk.3.…" with the start "blk.".
+bool isLayerName(std::string_view name, std::string_view start, std::uint32_t layers);
 
 } // namespace tokenloupe

@@ -2,7 +2,6 @@
 #include "engine/sampling/candidateset.h"
 
 #include "engine/sampling/logitscan.h"
-#include "kernels/cpu/cpukernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,24 +13,20 @@ namespace {
 
 constexpr float minusInfinity = -std::numeric_limits<float>::infinity();
 
-bool idLess(const Candidate &candidate, TokenId id)
-{
-    return candidate.id < id;
-}
-
 } // namespace
 
 Result<CandidateSet> CandidateSet::of(std::span<const float> logits)
 {
     CandidateSet set;
     set.m_vocabulary = logits.size();
-    set.m_dense = logits;
-    const LogitFlaw flaw = findFlaw(logits);
-    if (flaw == LogitFlaw::PositiveInfinity)
+    set.m_row = logits;
+    const LogitScan scan = scanLogits(logits);
+    set.m_maximum = scan.maximum;
+    if (scan.flaw == LogitFlaw::PositiveInfinity)
         return makeError(ErrorCode::InvalidLogits, "sample", "a logit is +inf");
-    if (flaw == LogitFlaw::NotANumber) {
-        set.ownDense();
-        for (float &logit : set.m_own) {
+    if (scan.flaw == LogitFlaw::NotANumber) {
+        set.ownRow();
+        for (float &logit : set.m_own.span()) {
             if (std::isnan(logit))
                 logit = minusInfinity;
         }
@@ -48,15 +43,25 @@ Status CandidateSet::check() const
     return {};
 }
 
+SoftmaxWeights CandidateSet::weights() const
+{
+    if (m_row.empty())
+        return softmaxSums(std::span<const Candidate>(m_list.items));
+    if (m_sumExp > 0.0)
+        return {m_maximum, m_sumExp};
+    return softmaxWeights(m_row, m_maximum);
+}
+
 SoftmaxSums CandidateSet::sums() const
 {
-    return m_dense.empty() ? softmaxSums(std::span<const Candidate>(m_list.items)) : softmaxSums(m_dense);
+    return m_row.empty() ? softmaxSums(std::span<const Candidate>(m_list.items))
+                         : softmaxSums(m_row, m_maximum);
 }
 
 float CandidateSet::maximum() const
 {
-    if (!m_dense.empty())
-        return cpuKernels().maximum(m_dense.data(), static_cast<std::int64_t>(m_dense.size()));
+    if (!m_row.empty())
+        return m_maximum;
     if (m_list.order == CandidateOrder::DescendingLogit)
         return m_list.items.front().logit;
     float result = minusInfinity;
@@ -67,19 +72,45 @@ float CandidateSet::maximum() const
 
 Candidate CandidateSet::best() const
 {
-    if (!m_dense.empty()) {
-        const float largest = maximum();
-        return {TokenId(static_cast<std::uint32_t>(firstEqual(m_dense, largest))), largest};
+    if (!m_row.empty())
+        return {idAt(firstEqual(m_row, m_maximum)), m_maximum};
+    return *std::min_element(m_list.items.begin(), m_list.items.end(), InDescendingOrder());
+}
+
+std::optional<std::size_t> CandidateSet::indexOf(TokenId id) const
+{
+    if (id.value() >= m_vocabulary || m_row.empty())
+        return std::nullopt;
+    if (m_ids.empty())
+        return id.value();
+    const std::span<const std::uint32_t> ids = m_ids.span();
+    const auto at = std::lower_bound(ids.begin(), ids.end(), id.value());
+    if (at == ids.end() || *at != id.value())
+        return std::nullopt;
+    return static_cast<std::size_t>(at - ids.begin());
+}
+
+std::optional<float> CandidateSet::logitOf(TokenId id) const
+{
+    if (const auto index = indexOf(id))
+        return isBanned(id) ? std::nullopt : std::optional<float>(m_row[*index]);
+    for (const Candidate &item : m_list.items) {
+        if (item.id == id)
+            return item.logit;
     }
-    return *std::min_element(m_list.items.begin(), m_list.items.end(), comesBefore);
+    return std::nullopt;
 }
 
 std::vector<Candidate> CandidateSet::top(std::size_t count) const
 {
     count = std::min(count, size());
-    if (!m_dense.empty()) {
+    if (!m_row.empty()) {
         // The banned ones are among the last; room for them, so that `count` others are found.
-        std::vector<Candidate> items = selectTop(m_dense, count + m_banned.size());
+        std::vector<Candidate> items = selectTop(m_row, count + m_banned.size());
+        if (!m_ids.empty()) {
+            for (Candidate &item : items)
+                item.id = idAt(item.id.value());
+        }
         dropBanned(items);
         items.resize(count);
         return items;
@@ -92,46 +123,106 @@ std::vector<Candidate> CandidateSet::top(std::size_t count) const
 
 std::span<const Candidate> CandidateSet::descending() const
 {
-    if (m_dense.empty() && m_list.order == CandidateOrder::DescendingLogit)
+    if (m_row.empty() && m_list.order == CandidateOrder::DescendingLogit)
         return m_list.items;
     return {};
 }
 
 void CandidateSet::copyTo(Candidates &out) const
 {
-    if (m_dense.empty()) {
+    if (m_row.empty()) {
         out = m_list;
         return;
     }
-    out.assign(m_dense);
+    out.items.resize(m_row.size());
+    for (std::size_t i = 0; i < m_row.size(); ++i)
+        out.items[i] = {idAt(i), m_row[i]};
+    out.order = CandidateOrder::Unsorted;
     dropBanned(out.items);
 }
 
-void CandidateSet::setList(std::vector<Candidate> items, CandidateOrder order)
+std::optional<CandidateSet::PrefixEnd> CandidateSet::prefixOf(const SoftmaxWeights &weights,
+                                                              MassGoal goal) const
 {
-    m_list.items = std::move(items);
-    m_list.order = order;
-    m_dense = {};
-    m_own.clear();
-    m_banned.clear();
+    // No weight is above 1: a flat distribution does not meet the goal within the first few.
+    constexpr std::size_t head = 64;
+    const bool mayBeShort = m_row.size() <= exactSoftmaxLimit || goal.sum <= double(head);
+    if (mayBeShort) {
+        DescendingWalk walk(*this);
+        double running = 0.0;
+        const std::size_t most = m_row.size() <= exactSoftmaxLimit ? size() : head;
+        for (std::size_t count = 1; count <= most; ++count) {
+            const Candidate *candidate = walk.next();
+            if (!candidate)
+                return std::nullopt;
+            running += weights.weightOf(candidate->logit);
+            if (goal.isMet(running))
+                return PrefixEnd{*candidate, count, running};
+        }
+        if (most == size())
+            return std::nullopt;
+    }
+    const std::optional<MassPoint> point = findMass(m_row, weights, goal);
+    if (!point)
+        return std::nullopt;
+    return PrefixEnd{{idAt(point->index), point->logit}, std::min(point->count, size()), point->sum};
 }
 
 void CandidateSet::keep(std::vector<Candidate> items)
 {
-    setList(std::move(items), CandidateOrder::DescendingLogit);
-    m_idOrder = IdOrder::Any;
+    m_list.items = std::move(items);
+    m_list.order = CandidateOrder::DescendingLogit;
+    m_row = {};
+    m_own.clear();
+    m_ids.clear();
+    m_banned.clear();
+}
+
+void CandidateSet::setRow(LogitPart part)
+{
+    if (!m_ids.empty()) {
+        for (std::uint32_t &id : part.indices.span())
+            id = m_ids[id];
+    }
+    m_ids = std::move(part.indices);
+    m_own = std::move(part.logits);
+    m_row = m_own.span();
+    m_sumExp = 0.0;
 }
 
 void CandidateSet::keepAtLeast(double threshold)
 {
-    if (m_dense.empty()) {
+    if (m_row.empty()) {
         std::erase_if(m_list.items, [threshold](const Candidate &c) { return !(c.logit >= threshold); });
         return;
     }
-    std::vector<Candidate> items = selectAtLeast(m_dense, threshold);
-    dropBanned(items);
-    setList(std::move(items), CandidateOrder::Unsorted);
-    m_idOrder = IdOrder::Rising;
+    setRow(selectAtLeast(m_row, threshold));
+    std::erase_if(m_banned, [this](TokenId id) { return !indexOf(id); });
+}
+
+void CandidateSet::keepPrefix(const PrefixEnd &end)
+{
+    // Those few are wanted in order sooner or later.
+    constexpr std::size_t worthSorting = 512;
+    if (m_row.empty() || end.count <= worthSorting) {
+        keep(top(end.count));
+        return;
+    }
+    keepAtLeast(static_cast<double>(end.last.logit));
+    m_sumExp = end.sum;
+    if (m_own.size() == end.count)
+        return;
+    // Equal ones with a higher id are still there.
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < m_own.size(); ++i) {
+        if (m_own[i] == end.last.logit && idAt(i) > end.last.id)
+            continue;
+        m_own[kept] = m_own[i];
+        m_ids[kept++] = m_ids[i];
+    }
+    m_own.shrink(kept);
+    m_ids.shrink(kept);
+    m_row = m_own.span();
 }
 
 bool CandidateSet::isBanned(TokenId id) const
@@ -146,36 +237,32 @@ void CandidateSet::dropBanned(std::vector<Candidate> &items) const
                       [this](const Candidate &c) { return c.logit == minusInfinity && isBanned(c.id); });
 }
 
-void CandidateSet::ownDense()
+void CandidateSet::ownRow()
 {
     if (!m_own.empty())
         return;
-    m_own.assign(m_dense.begin(), m_dense.end());
-    m_dense = m_own;
+    m_own.resize(m_row.size());
+    std::copy(m_row.begin(), m_row.end(), m_own.data());
+    m_row = m_own.span();
 }
 
 std::vector<LogitEdit> CandidateSet::alive(std::span<const TokenId> ids) const
 {
     std::vector<LogitEdit> found;
     found.reserve(ids.size());
-    if (!m_dense.empty()) {
+    if (!m_row.empty()) {
         for (const TokenId id : ids) {
-            if (!isBanned(id))
-                found.push_back({id, m_dense[id.value()]});
+            const auto index = indexOf(id);
+            if (index && !isBanned(id))
+                found.push_back({id, m_row[*index]});
         }
-    } else if (m_idOrder == IdOrder::Rising) {
-        for (const TokenId id : ids) {
-            const auto at = std::lower_bound(m_list.items.begin(), m_list.items.end(), id, idLess);
-            if (at != m_list.items.end() && at->id == id)
-                found.push_back({id, at->logit});
-        }
-    } else {
-        for (const Candidate &item : m_list.items) {
-            if (std::binary_search(ids.begin(), ids.end(), item.id))
-                found.push_back({item.id, item.logit});
-        }
-        std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
+        return found;
     }
+    for (const Candidate &item : m_list.items) {
+        if (std::binary_search(ids.begin(), ids.end(), item.id))
+            found.push_back({item.id, item.logit});
+    }
+    std::sort(found.begin(), found.end(), [](const auto &a, const auto &b) { return a.id < b.id; });
     return found;
 }
 
@@ -183,38 +270,44 @@ void CandidateSet::apply(std::span<const LogitEdit> edits)
 {
     if (edits.empty())
         return;
-    if (!m_dense.empty()) {
-        ownDense();
-        const std::size_t before = m_banned.size();
-        for (const LogitEdit &entry : edits) {
-            float &logit = m_own[entry.id.value()];
-            // A token that the model itself gave -inf stays in the set; one that gets it now leaves.
-            if (entry.logit == minusInfinity && logit != minusInfinity)
-                m_banned.push_back(entry.id);
-            logit = entry.logit;
-        }
-        std::inplace_merge(m_banned.begin(), m_banned.begin() + static_cast<std::ptrdiff_t>(before),
-                           m_banned.end());
-        return;
-    }
+    if (m_row.empty())
+        applyToList(edits);
+    else
+        applyToRow(edits);
+}
 
-    const auto update = [](Candidate &item, const LogitEdit &entry) {
-        const bool banned = entry.logit == minusInfinity && item.logit != minusInfinity;
-        item.logit = entry.logit;
+void CandidateSet::applyToRow(std::span<const LogitEdit> edits)
+{
+    ownRow();
+    m_sumExp = 0.0;
+    const std::size_t before = m_banned.size();
+    float largest = minusInfinity;
+    bool mayBeLower = false;
+    for (const LogitEdit &entry : edits) {
+        float &logit = m_own[*indexOf(entry.id)];
+        // A token that the model itself gave -inf stays in the set; one that gets it now leaves.
+        if (entry.logit == minusInfinity && logit != minusInfinity)
+            m_banned.push_back(entry.id);
+        mayBeLower |= logit == m_maximum;
+        largest = std::max(largest, entry.logit);
+        logit = entry.logit;
+    }
+    m_maximum = mayBeLower ? scanLogits(m_row).maximum : std::max(m_maximum, largest);
+    std::inplace_merge(m_banned.begin(), m_banned.begin() + static_cast<std::ptrdiff_t>(before),
+                       m_banned.end());
+}
+
+void CandidateSet::applyToList(std::span<const LogitEdit> edits)
+{
+    for (Candidate &item : m_list.items) {
+        const auto entry = std::lower_bound(edits.begin(), edits.end(), item.id,
+                                            [](const LogitEdit &a, TokenId id) { return a.id < id; });
+        if (entry == edits.end() || entry->id != item.id)
+            continue;
+        const bool banned = entry->logit == minusInfinity && item.logit != minusInfinity;
+        item.logit = entry->logit;
         if (banned)
             item.id = TokenId();
-    };
-    if (m_idOrder == IdOrder::Rising) {
-        // In falling order: an id that was cleared would break the search for those behind it.
-        for (auto entry = edits.rbegin(); entry != edits.rend(); ++entry)
-            update(*std::lower_bound(m_list.items.begin(), m_list.items.end(), entry->id, idLess), *entry);
-    } else {
-        for (Candidate &item : m_list.items) {
-            const auto entry = std::lower_bound(edits.begin(), edits.end(), item.id,
-                                                [](const LogitEdit &a, TokenId id) { return a.id < id; });
-            if (entry != edits.end() && entry->id == item.id)
-                update(item, *entry);
-        }
     }
     std::erase_if(m_list.items, [](const Candidate &item) { return !item.id.isValid(); });
     m_list.order = CandidateOrder::Unsorted;
@@ -222,17 +315,19 @@ void CandidateSet::apply(std::span<const LogitEdit> edits)
 
 void CandidateSet::divideBy(float divisor)
 {
-    if (!m_dense.empty()) {
+    if (!m_row.empty()) {
         // A copy in the same pass where the logits are still the borrowed ones.
-        m_own.resize(m_dense.size());
-        divideAll(m_dense, divisor, m_own);
-        m_dense = m_own;
+        m_own.resize(m_row.size());
+        divideAll(m_row, divisor, m_own.span());
+        m_row = m_own.span();
+        m_maximum /= divisor;
+        m_sumExp = 0.0;
         return;
     }
     for (Candidate &item : m_list.items)
         item.logit /= divisor;
     // Different logits may have become equal; a stable order would have to look at ids again.
-    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), comesBefore))
+    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), InDescendingOrder()))
         m_list.order = CandidateOrder::Unsorted;
 }
 
@@ -241,14 +336,16 @@ void CandidateSet::subtract(double value)
     const auto shifted = [value](float logit) {
         return static_cast<float>(static_cast<double>(logit) - value);
     };
-    if (!m_dense.empty()) {
-        ownDense();
-        std::transform(m_own.begin(), m_own.end(), m_own.begin(), shifted);
+    if (!m_row.empty()) {
+        ownRow();
+        std::transform(m_own.data(), m_own.data() + m_own.size(), m_own.data(), shifted);
+        m_maximum = shifted(m_maximum);
+        m_sumExp = 0.0;
         return;
     }
     for (Candidate &item : m_list.items)
         item.logit = shifted(item.logit);
-    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), comesBefore))
+    if (!std::is_sorted(m_list.items.begin(), m_list.items.end(), InDescendingOrder()))
         m_list.order = CandidateOrder::Unsorted;
 }
 

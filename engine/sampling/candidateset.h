@@ -3,9 +3,13 @@
 
 #include "engine/base/result.h"
 #include "engine/sampling/candidates.h"
+#include "engine/sampling/logitscan.h"
+#include "engine/sampling/masssearch.h"
+#include "engine/sampling/scratch.h"
 #include "engine/sampling/softmaxsums.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,10 +22,10 @@ struct LogitEdit
     float logit = 0.0F;
 };
 
-/// What the stages of a chain work on. As long as every token is alive it is the row of logits itself
-/// (borrowed, or an own copy once a value was changed); the list of candidates comes to be when a stage
-/// removes the first token. So a chain that starts with top-k never writes down the whole vocabulary. Holds
-/// no NaN and no +inf; the largest logit is finite.
+/// What the stages of a chain work on. A row of logits by rising id: the one given (borrowed, or an own copy
+/// once a value was changed) as long as every token is alive, then what a stage left of it; or a sorted list,
+/// once few are left. So a chain that starts with top-k never writes down the whole vocabulary, and no chain
+/// sorts it. Holds no NaN and no +inf; the largest logit is finite.
 class CandidateSet
 {
 public:
@@ -30,26 +34,40 @@ public:
     static Result<CandidateSet> of(std::span<const float> logits);
     CandidateSet(CandidateSet &&) = default;
     CandidateSet &operator=(CandidateSet &&) = default;
-    CandidateSet(const CandidateSet &) = delete; // m_dense would go on looking at the other's m_own
+    CandidateSet(const CandidateSet &) = delete; // m_row would go on looking at the other's m_own
     CandidateSet &operator=(const CandidateSet &) = delete;
 
-    std::size_t size() const
-    {
-        return m_dense.empty() ? m_list.items.size() : m_dense.size() - m_banned.size();
-    }
+    std::size_t size() const { return m_row.empty() ? m_list.items.size() : m_row.size() - m_banned.size(); }
     std::size_t vocabulary() const { return m_vocabulary; }
+    SoftmaxWeights weights() const;
     SoftmaxSums sums() const;
     float maximum() const;
-    Candidate best() const; ///< the largest logit, lowest id among equals
+    std::optional<float> logitOf(TokenId id) const; ///< nothing when the token is not alive
+    Candidate best() const;                         ///< the largest logit, lowest id among equals
     /// The `count` first in descending order.
     std::vector<Candidate> top(std::size_t count) const;
     /// The whole list where it is already in descending order, else empty.
     std::span<const Candidate> descending() const;
     void copyTo(Candidates &out) const;
+    /// Calls visit(candidate) for each, in no particular order.
+    template <class Visit>
+    void forEach(Visit visit) const;
+
+    /// The candidate with which the running sum of the weights, in descending order, meets the goal.
+    struct PrefixEnd
+    {
+        Candidate last;
+        std::size_t count = 0; ///< candidates up to it
+        double sum = 0.0;      ///< of their weights
+    };
+    /// Nothing when all of them are not enough.
+    std::optional<PrefixEnd> prefixOf(const SoftmaxWeights &weights, MassGoal goal) const;
 
     /// `items` must be a part of the set, in descending order, with the best one in it.
     void keep(std::vector<Candidate> items);
     void keepAtLeast(double threshold);
+    /// As prefixOf() found it.
+    void keepPrefix(const PrefixEnd &end);
     /// Ids rise and are below vocabulary(). Edits of tokens that are not alive have no effect; `change` maps
     /// the present logit to the new one. Removes tokens whose logit becomes -inf.
     template <class Change>
@@ -63,20 +81,43 @@ public:
 
 private:
     CandidateSet() = default;
-    void ownDense();
+    TokenId idAt(std::size_t index) const;
+    void ownRow();
+    void setRow(LogitPart part);
     bool isBanned(TokenId id) const;
     void dropBanned(std::vector<Candidate> &items) const;
-    void setList(std::vector<Candidate> items, CandidateOrder order);
     std::vector<LogitEdit> alive(std::span<const TokenId> ids) const;
     void apply(std::span<const LogitEdit> edits);
+    void applyToRow(std::span<const LogitEdit> edits);
+    void applyToList(std::span<const LogitEdit> edits);
+    std::optional<std::size_t> indexOf(TokenId id) const; ///< in the row
 
     std::size_t m_vocabulary = 0;
-    std::span<const float> m_dense; ///< every token by id; empty once the set is a list
-    std::vector<float> m_own;       ///< what m_dense refers to after a change
-    std::vector<TokenId> m_banned;  ///< removed, rising ids, -inf in m_dense; empty once the set is a list
+    std::span<const float> m_row;  ///< logits by rising id; empty once the set is a list
+    Scratch<std::uint32_t> m_ids;  ///< of the row's entries; empty while every token is in it
+    Scratch<float> m_own;          ///< what m_row refers to when it is not the borrowed one
+    float m_maximum = 0.0F;        ///< of the row
+    double m_sumExp = 0.0;         ///< of the row's weights; 0: not known
+    std::vector<TokenId> m_banned; ///< removed, rising ids, -inf in the row; empty once the set is a list
     Candidates m_list;
-    enum class IdOrder { Any, Rising } m_idOrder = IdOrder::Any;
 };
+
+inline TokenId CandidateSet::idAt(std::size_t index) const
+{
+    return TokenId(m_ids.empty() ? static_cast<std::uint32_t>(index) : m_ids[index]);
+}
+
+template <class Visit>
+void CandidateSet::forEach(Visit visit) const
+{
+    for (const Candidate &item : m_list.items)
+        visit(item);
+    for (std::size_t i = 0; i < m_row.size(); ++i) {
+        const Candidate item{idAt(i), m_row[i]};
+        if (m_banned.empty() || !isBanned(item.id))
+            visit(item);
+    }
+}
 
 template <class Change>
 void CandidateSet::edit(std::span<const TokenId> ids, Change change)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/sampling/logitscan.h"
 
+#include "engine/sampling/scratch.h"
+#include "kernels/cpu/logitkernels.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,29 +16,6 @@ namespace tokenloupe {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-/// Values looked at together: a block in which nothing is of interest costs a few vector instructions.
-constexpr std::size_t blockSize = 64;
-
-/// Whether `wanted` holds for any of n values. Without an early exit, so that it becomes vector code.
-template <class Predicate>
-bool anyOf(const float *x, std::size_t n, Predicate wanted)
-{
-    std::int32_t found = 0;
-    if (n == blockSize) {
-        for (std::size_t i = 0; i < blockSize; ++i)
-            found |= static_cast<std::int32_t>(wanted(x[i]));
-    } else {
-        for (std::size_t i = 0; i < n; ++i)
-            found |= static_cast<std::int32_t>(wanted(x[i]));
-    }
-    return found != 0;
-}
-
-Candidate candidateAt(std::span<const float> logits, std::size_t index)
-{
-    return {TokenId(static_cast<std::uint32_t>(index)), logits[index]};
-}
 
 /// Rises as the order of comesBefore() falls, but for ids.
 std::uint32_t radixKey(float logit)
@@ -70,7 +50,7 @@ void sortItems(std::vector<Candidate> &items)
     if (items.size() >= worthwhile && std::is_sorted(items.begin(), items.end(), idsRise))
         radixSort(items);
     else
-        std::sort(items.begin(), items.end(), comesBefore);
+        std::sort(items.begin(), items.end(), InDescendingOrder());
 }
 
 /// Leaves the `count` first, unsorted, the last of them at the end.
@@ -81,40 +61,111 @@ void cutToTop(std::vector<Candidate> &items, std::size_t count)
         return;
     }
     const auto last = items.begin() + static_cast<std::ptrdiff_t>(count - 1);
-    std::nth_element(items.begin(), last, items.end(), comesBefore);
+    std::nth_element(items.begin(), last, items.end(), InDescendingOrder());
     items.resize(count);
 }
 
-template <class Predicate>
-std::size_t countIf(std::span<const float> logits, Predicate wanted)
+constexpr std::size_t gatherSlack = 16; ///< entries that the kernel may write behind the last one
+
+/// Indices and values that a kernel finds.
+class Finds
 {
-    // 32 bits a lane are enough: a vocabulary has fewer than 2^32 tokens.
-    std::uint32_t count = 0;
-    const float *x = logits.data();
-    for (std::size_t i = 0; i < logits.size(); ++i)
-        count += static_cast<std::uint32_t>(wanted(x[i]));
-    return count;
+public:
+    explicit Finds(std::size_t room)
+        : m_indices(room + gatherSlack)
+        , m_values(room + gatherSlack)
+    {}
+
+    /// Of x[from] and those behind it: the first, at most `room`, with low ≤ value < high; returns where it
+    /// stopped.
+    std::size_t gather(std::span<const float> x, std::size_t from, float low, float high, std::size_t room)
+    {
+        LogitKernels::Found found{m_indices.data(), m_values.data(), 0, static_cast<std::int64_t>(room)};
+        const std::int64_t end =
+            logitKernels().gather(x.data(), static_cast<std::int64_t>(from),
+                                  static_cast<std::int64_t>(x.size()), low, high, &found);
+        m_count = static_cast<std::size_t>(found.count);
+        return static_cast<std::size_t>(end);
+    }
+    void appendTo(std::vector<Candidate> &items) const
+    {
+        const std::size_t before = items.size();
+        items.resize(before + m_count);
+        for (std::size_t i = 0; i < m_count; ++i)
+            items[before + i] = {TokenId(m_indices[i]), m_values[i]};
+    }
+
+private:
+    Scratch<std::uint32_t> m_indices;
+    Scratch<float> m_values;
+    std::size_t m_count = 0;
+};
+
+std::size_t countAtLeast(std::span<const float> logits, float bound)
+{
+    return static_cast<std::size_t>(
+        logitKernels().countAtLeast(logits.data(), static_cast<std::int64_t>(logits.size()), bound));
+}
+
+float nextAbove(float value)
+{
+    return std::nextafter(value, infinity);
 }
 
 } // namespace
 
+LogitScan scanLogits(std::span<const float> logits)
+{
+    const LogitKernels::Scan scan =
+        logitKernels().scan(logits.data(), static_cast<std::int64_t>(logits.size()));
+    if (scan.maximum == infinity)
+        return {scan.maximum, LogitFlaw::PositiveInfinity};
+    return {scan.maximum, scan.hasNan != 0 ? LogitFlaw::NotANumber : LogitFlaw::None};
+}
+
 LogitFlaw findFlaw(std::span<const float> logits)
 {
-    // True for NaN as well as for +inf.
-    const auto flawed = [](float x) { return !(x < infinity); };
-    LogitFlaw worst = LogitFlaw::None;
-    for (std::size_t begin = 0; begin < logits.size(); begin += blockSize) {
-        const std::size_t n = std::min(blockSize, logits.size() - begin);
-        if (!anyOf(logits.data() + begin, n, flawed))
-            continue;
-        for (std::size_t i = begin; i < begin + n; ++i) {
-            if (logits[i] == infinity)
-                return LogitFlaw::PositiveInfinity;
-            if (std::isnan(logits[i]))
-                worst = LogitFlaw::NotANumber;
-        }
+    return scanLogits(logits).flaw;
+}
+
+void sortDescending(std::span<float> logits)
+{
+    constexpr int digitBits = 11;
+    constexpr std::uint32_t digits = 1U << digitBits;
+    Scratch<float> other(logits.size());
+    std::span<float> from = logits;
+    std::span<float> to = other.span();
+    for (int shift = 0; shift < 32; shift += digitBits) {
+        std::array<std::uint32_t, digits> places{};
+        for (const float logit : from)
+            ++places[(radixKey(logit) >> shift) % digits];
+        std::exclusive_scan(places.begin(), places.end(), places.begin(), 0U);
+        for (const float logit : from)
+            to[places[(radixKey(logit) >> shift) % digits]++] = logit;
+        std::swap(from, to);
     }
-    return worst;
+    // An odd number of passes: the result is in the other array.
+    std::copy(from.begin(), from.end(), logits.begin());
+}
+
+LogitPart selectBetween(std::span<const float> logits, float low, float high)
+{
+    LogitPart part{Scratch<std::uint32_t>(logits.size() + gatherSlack),
+                   Scratch<float>(logits.size() + gatherSlack)};
+    const auto n = static_cast<std::int64_t>(logits.size());
+    LogitKernels::Found found{part.indices.data(), part.logits.data(), 0, n};
+    logitKernels().gather(logits.data(), 0, n, low, high, &found);
+    part.indices.shrink(static_cast<std::size_t>(found.count));
+    part.logits.shrink(static_cast<std::size_t>(found.count));
+    return part;
+}
+
+LogitPart selectAtLeast(std::span<const float> logits, double threshold)
+{
+    // The smallest float that is not below the threshold: the same decision for every logit, in float
+    // compares.
+    const float bound = static_cast<float>(threshold);
+    return selectBetween(logits, static_cast<double>(bound) < threshold ? nextAbove(bound) : bound, infinity);
 }
 
 std::vector<Candidate> selectTop(std::vector<Candidate> items, std::size_t count)
@@ -137,82 +188,46 @@ std::vector<Candidate> selectTop(std::span<const float> logits, std::size_t coun
         return selectTop(std::move(all.items), count);
     }
 
-    const std::size_t room = 2 * count + blockSize;
+    const std::size_t room = 2 * count + 64;
+    Finds finds(room);
     std::vector<Candidate> items;
-    items.reserve(room + blockSize);
-    float threshold = infinity;
-    for (std::size_t i = 0; i < count; ++i) {
-        items.push_back(candidateAt(logits, i));
-        threshold = std::min(threshold, logits[i]);
-    }
-    // From here on only larger values can get in: an equal one has a higher id than all `count` in front of
-    // it.
-    for (std::size_t begin = count; begin < logits.size(); begin += blockSize) {
-        const std::size_t n = std::min(blockSize, logits.size() - begin);
-        if (!anyOf(logits.data() + begin, n, [threshold](float x) { return x > threshold; }))
-            continue;
-        for (std::size_t i = begin; i < begin + n; ++i) {
-            if (logits[i] > threshold)
-                items.push_back(candidateAt(logits, i));
-        }
-        if (items.size() >= room) {
-            cutToTop(items, count);
-            threshold = items.back().logit;
-        }
+    items.reserve(room + 16);
+    float low = -infinity;
+    for (std::size_t from = 0;;) {
+        from = finds.gather(logits, from, low, infinity, room - items.size());
+        finds.appendTo(items);
+        if (from >= logits.size())
+            break;
+        // From here on only larger values can get in: an equal one has a higher id than all `count` in front
+        // of it.
+        cutToTop(items, count);
+        low = nextAbove(items.back().logit);
     }
     return selectTop(std::move(items), count);
 }
 
-std::vector<Candidate> selectAtLeast(std::span<const float> logits, double threshold)
-{
-    // The smallest float that is not below the threshold: the same decision for every logit, in float
-    // compares.
-    float bound = static_cast<float>(threshold);
-    if (static_cast<double>(bound) < threshold)
-        bound = std::nextafter(bound, infinity);
-    std::vector<Candidate> items;
-    for (std::size_t begin = 0; begin < logits.size(); begin += blockSize) {
-        const std::size_t n = std::min(blockSize, logits.size() - begin);
-        if (!anyOf(logits.data() + begin, n, [bound](float x) { return x >= bound; }))
-            continue;
-        for (std::size_t i = begin; i < begin + n; ++i) {
-            if (logits[i] >= bound)
-                items.push_back(candidateAt(logits, i));
-        }
-    }
-    return items;
-}
-
 std::size_t firstEqual(std::span<const float> logits, float value)
 {
-    for (std::size_t begin = 0; begin < logits.size(); begin += blockSize) {
-        const std::size_t n = std::min(blockSize, logits.size() - begin);
-        if (!anyOf(logits.data() + begin, n, [value](float x) { return x == value; }))
-            continue;
-        for (std::size_t i = begin; i < begin + n; ++i) {
-            if (logits[i] == value)
-                return i;
-        }
-    }
-    return logits.size();
+    Finds finds(1);
+    std::vector<Candidate> items;
+    finds.gather(logits, 0, value, nextAbove(value), 1);
+    finds.appendTo(items);
+    return items.empty() ? logits.size() : items.front().id.value();
 }
 
 std::size_t countGreater(std::span<const float> logits, float value)
 {
-    return countIf(logits, [value](float x) { return x > value; });
+    return countAtLeast(logits, nextAbove(value));
 }
 
 std::size_t countEqual(std::span<const float> logits, float value)
 {
-    return countIf(logits, [value](float x) { return x == value; });
+    return countAtLeast(logits, value) - countAtLeast(logits, nextAbove(value));
 }
 
 void divideAll(std::span<const float> logits, float divisor, std::span<float> out)
 {
-    const float *x = logits.data();
-    float *y = out.data();
-    for (std::size_t i = 0; i < logits.size(); ++i)
-        y[i] = x[i] / divisor;
+    logitKernels().divide(logits.data(), divisor, static_cast<std::int64_t>(logits.size()), out.data());
 }
 
 } // namespace tokenloupe

@@ -127,18 +127,21 @@ Result<json> runCase(const json &sampleCase)
     Result<CandidateSet> set = CandidateSet::of(*logits);
     if (!set)
         return tl::unexpected<Error>(set.error());
-    StageMeter meter(*logits);
-    Candidates candidates;
-    set->copyTo(candidates);
+    std::vector<float> numbers = *logits;
+    std::replace_if(
+        numbers.begin(), numbers.end(), [](float x) { return std::isnan(x); },
+        -std::numeric_limits<float>::infinity());
+    StageMeter meter(numbers);
     json stages = json::array();
     for (const json &step : *steps) {
         if (const Status status = applySampleStep(step, *history, *set); !status)
             return tl::unexpected<Error>(status.error());
-        set->copyTo(candidates);
-        const StageMeasure measure = meter.measure(candidates);
+        const StageMeasure measure = meter.measure(*set);
         stages.push_back(
             {{"name", step["sampler"]}, {"candidates", measure.candidates}, {"mass", measure.mass}});
     }
+    Candidates candidates;
+    set->copyTo(candidates);
     json result = survivorsJson(candidates, meter, logits->size());
     result["stages"] = std::move(stages);
     return result;

@@ -14,7 +14,6 @@ namespace {
 Status runStages(const SamplerSettings &settings, const SamplingContext &context, CandidateSet &set,
                  ChainRecorder *recorder)
 {
-    Candidates seen;
     for (const StageSettings &stage : settings.stages) {
         if (!stage.isActive())
             continue;
@@ -28,44 +27,35 @@ Status runStages(const SamplerSettings &settings, const SamplingContext &context
         const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - begin;
         if (!status)
             return status;
-        set.copyTo(seen);
-        recorder->afterStage(stage, seen, time.count());
+        recorder->afterStage(stage, set, time.count());
     }
     return {};
 }
 
-/// Inverse of the cumulative distribution in descending order.
-DrawResult drawFrom(const CandidateSet &set, const SoftmaxSums &sums, double u)
+/// The last in descending order that has any weight.
+Candidate lastWithWeight(const CandidateSet &set, const SoftmaxWeights &weights)
 {
+    Candidate last = set.best();
+    set.forEach([&](const Candidate &candidate) {
+        if (comesBefore(last, candidate) && weights.weightOf(candidate.logit) > 0.0)
+            last = candidate;
+    });
+    return last;
+}
+
+/// Inverse of the cumulative distribution in descending order.
+DrawResult drawFrom(const CandidateSet &set, const SoftmaxWeights &weights, double u)
+{
+    const auto end = set.prefixOf(weights, {u * weights.sumExp, Reach::MoreThan});
+    // Where none is found the sum was rounded up and u is close to 1.
+    const Candidate drawn =
+        end && weights.weightOf(end->last.logit) > 0.0 ? end->last : lastWithWeight(set, weights);
     DrawResult result;
     result.u = u;
     result.survivors = static_cast<std::uint32_t>(set.size());
-    const double wanted = u * sums.sumExp;
-    DescendingWalk walk(set);
-    double running = 0.0;
-    while (const Candidate *candidate = walk.next()) {
-        const double weight = sums.weightOf(candidate->logit);
-        if (weight <= 0.0)
-            break; // the sum was rounded up and u is close to 1: the last token that can be drawn at all
-        running += weight;
-        result.token = candidate->id;
-        result.probability = weight / sums.sumExp;
-        if (running > wanted)
-            break;
-    }
+    result.token = drawn.id;
+    result.probability = weights.probabilityOf(drawn.logit);
     return result;
-}
-
-void showDraw(const CandidateSet &set, const SoftmaxSums &sums, ChainRecorder &recorder)
-{
-    Candidates survivors;
-    survivors.items = set.top(set.size());
-    survivors.order = CandidateOrder::DescendingLogit;
-    std::vector<double> probabilities;
-    probabilities.reserve(survivors.items.size());
-    for (const Candidate &candidate : survivors.items)
-        probabilities.push_back(sums.probabilityOf(candidate.logit));
-    recorder.beforeDraw(survivors, probabilities);
 }
 
 } // namespace
@@ -86,10 +76,10 @@ Result<DrawResult> SamplerChain::run(std::span<const float> logits, const Sampli
         return tl::unexpected<Error>(status.error());
 
     constexpr std::uint32_t drawStage = 0;
-    const SoftmaxSums sums = set->sums();
+    const SoftmaxWeights weights = set->weights();
     if (recorder)
-        showDraw(*set, sums, *recorder);
-    const DrawResult result = drawFrom(*set, sums, uniformDraw(m_settings->seed, context.step, drawStage));
+        recorder->beforeDraw(*set, weights);
+    const DrawResult result = drawFrom(*set, weights, uniformDraw(m_settings->seed, context.step, drawStage));
     if (recorder)
         recorder->drawn(result);
     return result;

@@ -26,18 +26,21 @@ struct DrawResult
     std::uint32_t survivors = 0;
 };
 
-/// Sees every stage of a run of the chain; must not change anything.
+class CandidateSet;
+struct SoftmaxWeights;
+
+/// Sees every stage of a run of the chain; must not change anything. The sets are those that the chain works
+/// on: what is not looked at costs nothing.
 class ChainRecorder
 {
 public:
     virtual ~ChainRecorder() = default;
     virtual void begin(std::span<const float> logits) = 0;
     /// After the stage; `microseconds` is the stage's own time. Called for active stages only.
-    virtual void afterStage(const StageSettings &stage, const Candidates &candidates,
-                            double microseconds) = 0;
-    /// Before the draw: survivors in the order in which the draw walks them (descending logit), and their
-    /// probabilities.
-    virtual void beforeDraw(const Candidates &candidates, std::span<const double> probabilities) = 0;
+    virtual void afterStage(const StageSettings &stage, const CandidateSet &set, double microseconds) = 0;
+    /// Before the draw, which walks the survivors in descending order; their probabilities are
+    /// weights.probabilityOf(logit).
+    virtual void beforeDraw(const CandidateSet &survivors, const SoftmaxWeights &weights) = 0;
     virtual void drawn(const DrawResult &result) = 0;
 };
 

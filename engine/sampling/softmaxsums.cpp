@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/sampling/softmaxsums.h"
 
-#include "kernels/cpu/cpukernels.h"
+#include "kernels/cpu/logitkernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,14 +14,14 @@ namespace tokenloupe {
 
 namespace {
 
-constexpr std::size_t exactLimit = 4096;
 constexpr float minusInfinity = -std::numeric_limits<float>::infinity();
 
 /// `logitAt(i)` for i in [0, n).
 template <class LogitAt>
 SoftmaxSums exactSums(std::size_t n, float maximum, LogitAt logitAt)
 {
-    SoftmaxSums sums{maximum, 0.0, 0.0};
+    SoftmaxSums sums;
+    sums.maximum = maximum;
     for (std::size_t i = 0; i < n; ++i) {
         const float logit = logitAt(i);
         if (logit == minusInfinity)
@@ -36,7 +36,7 @@ SoftmaxSums exactSums(std::size_t n, float maximum, LogitAt logitAt)
 
 } // namespace
 
-double SoftmaxSums::logSumExp() const
+double SoftmaxWeights::logSumExp() const
 {
     return static_cast<double>(maximum) + std::log(sumExp);
 }
@@ -47,34 +47,47 @@ double SoftmaxSums::entropyBits() const
     return std::max(0.0, (std::log(sumExp) - sumXExp / sumExp) / std::numbers::ln2);
 }
 
-double SoftmaxSums::weightOf(float logit) const
+double SoftmaxWeights::weightOf(float logit) const
 {
     return std::exp(static_cast<double>(logit) - static_cast<double>(maximum));
 }
 
-double SoftmaxSums::probabilityOf(float logit) const
+double SoftmaxWeights::probabilityOf(float logit) const
 {
     return weightOf(logit) / sumExp;
 }
 
-SoftmaxSums softmaxSums(std::span<const float> logits)
+SoftmaxWeights softmaxWeights(std::span<const float> logits, float maximum)
 {
-    const CpuKernels &kernels = cpuKernels();
+    if (logits.size() <= exactSoftmaxLimit)
+        return softmaxSums(logits, maximum);
     const auto n = static_cast<std::int64_t>(logits.size());
-    SoftmaxSums sums;
-    sums.maximum = kernels.maximum(logits.data(), n);
-    if (logits.size() > exactLimit) {
-        kernels.softmaxMoments(logits.data(), n, sums.maximum, &sums.sumExp, &sums.sumXExp);
+    return {maximum, logitKernels().weightSum(logits.data(), n, maximum)};
+}
+
+SoftmaxSums softmaxSums(std::span<const float> logits, float maximum)
+{
+    if (logits.size() > exactSoftmaxLimit) {
+        SoftmaxSums sums;
+        sums.maximum = maximum;
+        cpuKernels().softmaxMoments(logits.data(), static_cast<std::int64_t>(logits.size()), maximum,
+                                    &sums.sumExp, &sums.sumXExp);
         // Logits so far apart that their float difference overflows.
         if (std::isfinite(sums.sumExp) && std::isfinite(sums.sumXExp))
             return sums;
     }
-    return exactSums(logits.size(), sums.maximum, [&](std::size_t i) { return logits[i]; });
+    return exactSums(logits.size(), maximum, [&](std::size_t i) { return logits[i]; });
+}
+
+SoftmaxSums softmaxSums(std::span<const float> logits)
+{
+    const auto n = static_cast<std::int64_t>(logits.size());
+    return softmaxSums(logits, logitKernels().scan(logits.data(), n).maximum);
 }
 
 SoftmaxSums softmaxSums(std::span<const Candidate> items)
 {
-    if (items.size() > exactLimit) {
+    if (items.size() > exactSoftmaxLimit) {
         std::vector<float> logits(items.size());
         std::transform(items.begin(), items.end(), logits.begin(),
                        [](const Candidate &c) { return c.logit; });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "engine/sampling/candidates.h"
+#include "engine/sampling/candidateset.h"
+#include "engine/sampling/scratch.h"
 #include "engine/sampling/softmaxsums.h"
 
 #include <cstdint>
@@ -22,19 +23,22 @@ struct StageMeasure
 class StageMeter
 {
 public:
-    /// The raw logits: NaN counts as -inf, one must be finite.
+    /// The raw logits: no NaN, one must be finite; they outlive the meter. `weights` are theirs.
+    StageMeter(std::span<const float> logits, const SoftmaxWeights &weights);
     explicit StageMeter(std::span<const float> logits);
 
-    StageMeasure measure(const Candidates &after);
+    StageMeasure measure(const CandidateSet &after);
 
     /// As of the last measure(): -inf for tokens that are not alive.
-    float logit(TokenId id) const { return m_logits[id.value()]; }
-    double probability(TokenId id) const { return m_sums.probabilityOf(logit(id)); }
-    const SoftmaxSums &sums() const { return m_sums; }
+    float logit(TokenId id) const;
+    double probability(TokenId id) const { return m_weights.probabilityOf(logit(id)); }
+    const SoftmaxWeights &weights() const { return m_weights; }
 
 private:
-    std::vector<float> m_logits; // by id
-    SoftmaxSums m_sums;
+    std::span<const float> m_row;  ///< by id, as long as many are alive
+    Scratch<float> m_own;          ///< what m_row refers to after a stage
+    std::vector<Candidate> m_list; ///< by rising id, once few are alive
+    SoftmaxWeights m_weights;
     std::size_t m_alive = 0;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/session/loadedmodel.h"
 
+#include "engine/model/modelloader.h"
+
 #include <chrono>
+#include <future>
 
 namespace tokenloupe {
 
@@ -77,13 +80,24 @@ PromptTokens joined(const nlohmann::ordered_json &messages)
 } // namespace
 
 Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path &path, Progress *progress,
-                                                     std::stop_token stop)
+                                                     std::stop_token stop, const ModelLoadOptions &options)
 {
     const auto start = std::chrono::steady_clock::now();
-    auto model = Model::load(path, progress, stop);
+    auto container = openModelContainer(path);
+    if (!container)
+        return tl::unexpected(container.error());
+    ModelLoader loader(std::move(*container), path, options);
+    if (Status good = loader.describe(); !good)
+        return tl::unexpected(good.error());
+    // The tables of the tokenizer are built while the weights come in; in turn where there is no thread to be
+    // had.
+    std::future<Result<std::shared_ptr<const Tokenizer>>> tables =
+        std::async(std::launch::async | std::launch::deferred,
+                   [vocabulary = loader.vocabulary()] { return makeTokenizer(vocabulary); });
+    auto model = loader.load(progress, stop);
     if (!model)
         return tl::unexpected(model.error());
-    auto tokenizer = makeTokenizer((*model)->vocabulary());
+    auto tokenizer = tables.get();
     if (!tokenizer)
         return tl::unexpected(tokenizer.error());
     if (stop.stop_requested())
@@ -93,6 +107,7 @@ Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path
     loaded->model = std::move(*model);
     loaded->tokenizer = std::move(*tokenizer);
     loaded->warnings = loaded->model->warnings();
+    loaded->options = options;
     if (!loaded->tokenizer->recognised())
         loaded->warnings.push_back(
             "the pre-tokenizer \"" + loaded->model->vocabulary().pre +

@@ -24,13 +24,15 @@ struct LoadedModel
     std::shared_ptr<const ChatTemplate>
         chat; ///< null: the file has none, or it does not parse (see warnings)
     std::vector<std::string> warnings;
+    ModelLoadOptions options; ///< that it was loaded with
     double loadMs = 0.0;
 
     const ModelConfig &config() const { return model->config(); }
 };
 
 Result<std::shared_ptr<const LoadedModel>> loadModel(const std::filesystem::path &path,
-                                                     Progress *progress = nullptr, std::stop_token stop = {});
+                                                     Progress *progress = nullptr, std::stop_token stop = {},
+                                                     const ModelLoadOptions &options = {});
 
 /// Messages through the model's own template; a model without one gets the contents joined by blank lines.
 /// BOS is added when the model wants it and the template did not already write it. Control tokens are read as

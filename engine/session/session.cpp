@@ -1,160 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/session/session.h"
 
-#include "engine/compute/packedweights.h"
+#include "engine/session/sessionplan.h"
 #include "engine/session/sessionstate.h"
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
-#include <unistd.h>
 
 namespace tokenloupe {
-
-namespace {
-
-constexpr std::uint32_t defaultContext = 8192;
-constexpr std::uint32_t largestBatch = 4096;
-
-std::string mebibytes(std::uint64_t bytes)
-{
-    return std::to_string(bytes >> 20) + " MiB";
-}
-
-std::uint64_t physicalMemory()
-{
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long size = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || size <= 0)
-        return std::numeric_limits<std::uint64_t>::max();
-    return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
-}
-
-Status checkCacheUse(CacheUse use, OverflowPolicy overflow)
-{
-    if (use == CacheUse::Recompute && overflow == OverflowPolicy::Streaming)
-        return makeError(ErrorCode::InvalidArgument, "no cache",
-                         "a streaming context cannot be computed anew: tokens that were dropped left their "
-                         "mark on the later ones; choose another overflow policy");
-    return {};
-}
-
-/// Streaming needs the blocks that stay, one to drop and one to write.
-Status checkBlocks(const SessionSettings &settings)
-{
-    if (settings.blockTokens == 0 || settings.blockTokens > 1024)
-        return makeError(ErrorCode::InvalidArgument, "KV blocks",
-                         "1 to 1024 tokens, not " + std::to_string(settings.blockTokens));
-    if (settings.sequences == 0 || settings.sequences > 1024)
-        return makeError(ErrorCode::InvalidArgument, "sequences",
-                         "1 to 1024, not " + std::to_string(settings.sequences));
-    const std::uint64_t sinks = (std::uint64_t(settings.sinkTokens) + settings.blockTokens - 1) /
-                                settings.blockTokens * settings.blockTokens;
-    if (settings.overflow == OverflowPolicy::Streaming &&
-        settings.contextTokens < sinks + 2 * std::uint64_t(settings.blockTokens))
-        return makeError(ErrorCode::InvalidArgument, "streaming",
-                         "a context of " + std::to_string(settings.contextTokens) +
-                             " tokens leaves no window beside the first " + std::to_string(sinks) +
-                             " and a block of " + std::to_string(settings.blockTokens));
-    return {};
-}
-
-Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &config)
-{
-    if (settings.contextTokens == 0)
-        settings.contextTokens = std::max<std::uint32_t>(1, std::min(config.contextTrain, defaultContext));
-    settings.batchTokens = std::clamp<std::uint32_t>(settings.batchTokens, 1, largestBatch);
-    settings.batchTokens = std::min(settings.batchTokens, settings.contextTokens);
-    if (settings.threads < 0 || settings.threads > 1024)
-        return makeError(ErrorCode::InvalidArgument, "threads",
-                         "0 to 1024, not " + std::to_string(settings.threads));
-    if (settings.threads == 0)
-        settings.threads = usableCores();
-    if (Status good = checkBlocks(settings); !good)
-        return tl::unexpected(good.error());
-    if (Status good = checkCacheUse(settings.cacheUse, settings.overflow); !good)
-        return tl::unexpected(good.error());
-    return settings;
-}
-
-/// Blocks can only leave the middle of a sequence when keys are not bound to their positions.
-KeyPhase keyPhaseOf(OverflowPolicy policy)
-{
-    return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
-}
-
-RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings, const PackingPlan &packing)
-{
-    RunMemorySettings memory;
-    memory.contextTokens = settings.contextTokens;
-    memory.batchTokens = settings.batchTokens;
-    memory.keyType = settings.keyType;
-    memory.valueType = settings.valueType;
-    memory.blockTokens = settings.blockTokens;
-    memory.sequences = settings.sequences;
-    memory.keyPhase = keyPhaseOf(settings.overflow);
-    memory.traceBudgetBytes = settings.logitBudgetBytes;
-    memory.threads = static_cast<std::uint32_t>(settings.threads);
-    memory.vocabulary = vocabularyFacts(*model.model);
-    memory.packedBytes = packing.packedBytes;
-    return memory;
-}
-
-/// What the weights will look like in memory.
-PackingPlan packing(const Model &model, const SessionSettings &settings)
-{
-    return settings.precision == Precision::Fast ? packingPlan(model) : PackingPlan();
-}
-
-Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const RunMemorySettings &memory)
-{
-    return planMemory(model.config(), model.weightsBytes() - packing.fileBytes + packing.packedBytes, memory);
-}
-
-/// What is anonymous memory of the plan must fit this machine: weights that are not packed are a mapping of
-/// their file.
-Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, std::uint64_t packedBytes)
-{
-    const std::uint64_t wanted = plan.total() - plan.bytesOf(MemoryPart::Weights) + packedBytes;
-    const std::uint64_t machine = physicalMemory();
-    if (wanted <= machine)
-        return {};
-    const std::uint64_t cache = plan.bytesOf(MemoryPart::KvCache);
-    const std::uint64_t rest = wanted - cache;
-    const std::uint64_t perToken = std::max<std::uint64_t>(1, cache / settings.contextTokens);
-    const std::uint64_t fits = rest < machine ? (machine - rest) / perToken : 0;
-    return makeError(
-        ErrorCode::OutOfMemory, "context of " + std::to_string(settings.contextTokens) + " tokens",
-        mebibytes(wanted) + " are needed (KV cache " + mebibytes(cache) + "), this machine has " +
-            mebibytes(machine) + "; at most " + std::to_string(fits) + " tokens fit");
-}
-
-} // namespace
-
-Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings)
-{
-    const auto complete = completed(settings, model.config());
-    if (!complete)
-        return tl::unexpected(complete.error());
-    const PackingPlan packed = packing(*model.model, *complete);
-    return planFor(*model.model, packed, memorySettings(model, *complete, packed));
-}
-
-SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)
-{
-    const ModelConfig &config = model.config();
-    if (!checkKvType(settings.keyType, config.headSize, "key"))
-        settings.keyType = KvType::F16;
-    if (!checkKvType(settings.valueType, config.valueHeadSize, "value"))
-        settings.valueType = KvType::F16;
-    if (!completed(settings, config))
-        settings.overflow = OverflowPolicy::Stop;
-    const auto complete = completed(settings, config);
-    const auto plan = sessionPlan(model, settings);
-    if (complete && (!plan || !fitsMachine(*plan, *complete, packing(*model.model, *complete).packedBytes)))
-        settings.contextTokens = 0;
-    return settings;
-}
 
 Session::Session(std::unique_ptr<State> state)
     : m_state(std::move(state))
@@ -175,7 +28,7 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
     auto newPlan = planFor(*model->model, packed, memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
-    if (Status fits = fitsMachine(*newPlan, own, packed.packedBytes); !fits)
+    if (Status fits = fitsMachine(*newPlan, own, memory); !fits)
         return fits;
     auto newBackend = makeCpuBackend(own.threads);
     if (!newBackend)
@@ -220,10 +73,10 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedMod
     return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-Status Session::reconfigure(const SessionSettings &settings)
+Status Session::reconfigure(const SessionSettings &settings, Progress *progress, std::stop_token stop)
 {
     assert(m_state->isOwnThread());
-    return m_state->build(settings, nullptr, {});
+    return m_state->build(settings, progress, stop);
 }
 
 Result<RunRecord> Session::prefill(std::span<const TokenId> prompt, std::uint64_t seed, Progress *progress,
@@ -269,6 +122,7 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     record.droppedTokens = run->takeDropped().tokens;
     run->takeComputed();
     record.seed = prompt.seed;
+    record.arithmetic = arithmeticOf(s.engine.settings);
     record.prefillMs = watch.lap();
     ++s.started;
     s.active = run.get();
@@ -290,7 +144,7 @@ Status Session::rewind(StepIndex step)
     const bool isPresent = step.value() + 1 == run.steps() && !run.logitsReady;
     run.rewindTo(step.value());
     if (stored) {
-        run.take(*stored);
+        run.take(stored);
     } else if (!isPresent) {
         run.forgetLast();
         const auto computed = run.feed(nullptr, {});
@@ -319,9 +173,9 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     run->seed = seed;
     const LogitStore::Row stored = s.engine.logits->get({parent.id(), step});
     if (isNext || (step.value() + 1 == parent.steps() && !parent.logitsReady)) {
-        run->take(parent.currentLogits);
+        run->take(parent.currentLogits());
     } else if (stored) {
-        run->take(*stored);
+        run->take(stored);
     } else {
         run->forgetLast();
         const auto computed = run->feed(nullptr, {});
@@ -338,6 +192,7 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     record.prompt.assign(prompt.begin(), prompt.end());
     record.reusedTokens = run->cachedTokens();
     record.seed = seed;
+    record.arithmetic = arithmeticOf(s.engine.settings);
     record.droppedTurns = run->droppedTurns();
     record.parent = {parent.id(), step};
     ++s.started;
@@ -403,9 +258,7 @@ std::shared_ptr<const CacheSnapshot> Session::cacheSnapshot() const
     return snapshot;
 }
 
-Status Session::score(std::span<const TokenId> ids,
-                      const std::function<void(std::uint32_t, std::span<const float>)> &take,
-                      std::stop_token stop)
+Result<std::unique_ptr<ScorePass>> Session::beginScore(std::span<const TokenId> ids)
 {
     State &s = *m_state;
     assert(s.isOwnThread());
@@ -414,33 +267,26 @@ Status Session::score(std::span<const TokenId> ids,
         return makeError(ErrorCode::ContextFull, "score",
                          std::to_string(ids.size()) + " tokens do not fit a context of " +
                              std::to_string(settings.contextTokens));
-    const std::vector<TokenId> wanted(ids.begin(), ids.end()); // may be a view of a history
+    std::vector<TokenId> wanted(ids.begin(), ids.end()); // may be a view of a history
     s.endRuns();
-    KvCache &cache = *s.engine.cache;
-    const SequenceId sequence = cache.open();
-    // All rows of a batch are held at once: at most 64 MiB of them.
-    const std::uint32_t vocabulary = s.model->config().vocabulary;
-    const std::size_t rows = std::clamp<std::size_t>((std::size_t(64) << 20) / sizeof(float) / vocabulary, 1,
-                                                     settings.batchTokens);
-    Status status;
-    for (std::size_t done = 0; status && done < wanted.size();) {
-        ForwardRequest request;
-        request.tokens = std::span<const TokenId>(wanted).subspan(
-            done,
-            std::min<std::size_t>({rows, wanted.size() - done, std::max(1U, cache.largestAppend(sequence))}));
-        request.rows = LogitRows::All;
-        request.stop = stop;
-        const auto result = s.engine.transformer->forward(request, cache, sequence);
-        if (!result) {
-            status = tl::unexpected(result.error());
-            break;
-        }
-        for (std::size_t row = 0; row < request.tokens.size(); ++row)
-            take(static_cast<std::uint32_t>(done + row), result->subspan(row * vocabulary, vocabulary));
-        done += request.tokens.size();
+    return std::make_unique<ScorePass>(*s.engine.transformer, *s.engine.cache, std::move(wanted));
+}
+
+Status Session::score(std::span<const TokenId> ids,
+                      const std::function<void(std::uint32_t, std::span<const float>)> &take,
+                      std::stop_token stop)
+{
+    auto pass = beginScore(ids);
+    if (!pass)
+        return tl::unexpected(pass.error());
+    while (!(*pass)->atEnd()) {
+        const std::uint32_t position = (*pass)->position();
+        const auto row = (*pass)->next(nullptr, stop);
+        if (!row)
+            return tl::unexpected(row.error());
+        take(position, *row);
     }
-    cache.close(sequence);
-    return status;
+    return {};
 }
 
 const LoadedModel &Session::model() const
@@ -497,8 +343,7 @@ std::uint32_t Session::steps() const
 }
 std::span<const float> Session::currentLogits() const
 {
-    return m_state->active ? std::span<const float>(m_state->active->currentLogits)
-                           : std::span<const float>();
+    return m_state->active ? m_state->active->currentLogits() : std::span<const float>();
 }
 std::uint64_t Session::activationBytes() const
 {

@@ -7,6 +7,7 @@
 #include "engine/sampling/samplerchain.h"
 #include "engine/session/loadedmodel.h"
 #include "engine/session/overflow.h"
+#include "engine/session/scorepass.h"
 #include "engine/trace/logitstore.h"
 #include "engine/trace/steprecord.h"
 #include "engine/transformer/transformer.h"
@@ -83,7 +84,8 @@ public:
 
     /// Other settings for the same model. All runs end and the cache is empty; logits of past steps stay,
     /// unless their budget changes. On an error everything is as before.
-    Status reconfigure(const SessionSettings &settings);
+    Status reconfigure(const SessionSettings &settings, Progress *progress = nullptr,
+                       std::stop_token stop = {});
 
     /// Starts a run: the runs that were there end (their tokens stay findable in the cache), the longest
     /// known prefix of the prompt is taken over, the rest computed up to the logits of the first step. An
@@ -140,6 +142,9 @@ public:
     std::span<const float>
     currentLogits() const; ///< of the step that was drawn last, or of the first to come
     std::uint64_t activationBytes() const;
+    /// Logits of a text, asked for row by row. Ends the runs; the session does nothing else until the pass is
+    /// gone, and outlives it. ContextFull when the text is longer than the context.
+    Result<std::unique_ptr<ScorePass>> beginScore(std::span<const TokenId> ids);
     /// Forward pass over ids from an empty cache with all logits, in batches: for `score`. `take` gets each
     /// row (position, logits) in order.
     Status score(std::span<const TokenId> ids,

@@ -70,12 +70,21 @@ public:
     Dropped takeDropped() { return std::exchange(m_justDropped, {}); }
 
     std::uint64_t seed = 0;            ///< of the draws
-    std::vector<float> currentLogits;  ///< of the step drawn last, or to come when `logitsReady`
-    bool logitsReady = false;          ///< currentLogits belong to the step to come
+    bool logitsReady = false;          ///< currentLogits() belong to the step to come
     std::vector<double> stepForwardMs; ///< [k]: the pass that gave step k's logits; one entry a step, and one
                                        ///< more when logitsReady
 
-    void take(std::span<const float> row) { currentLogits.assign(row.begin(), row.end()); }
+    /// Of the step drawn last, or to come when `logitsReady`.
+    std::span<const float> currentLogits() const
+    {
+        return m_storedLogits ? std::span<const float>(*m_storedLogits) : m_ownLogits;
+    }
+    void take(std::span<const float> row)
+    {
+        m_ownLogits.assign(row.begin(), row.end());
+        m_storedLogits = nullptr;
+    }
+    void take(LogitStore::Row row) { m_storedLogits = std::move(row); } ///< shared, not copied
 
 private:
     /// The policy took something out of the context when so much of the history had been fed.
@@ -96,6 +105,8 @@ private:
 
     SessionEngine &m_engine;
     RunId m_id;
+    std::vector<float> m_ownLogits;
+    LogitStore::Row m_storedLogits;
     SequenceId m_sequence;
     std::vector<TokenId> m_history;
     std::vector<TokenId> m_context;

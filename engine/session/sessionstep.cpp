@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/sampling/candidateset.h"
 #include "engine/session/session.h"
 #include "engine/session/sessionstate.h"
 
@@ -26,19 +27,17 @@ public:
         if (m_next)
             m_next->begin(logits);
     }
-    void afterStage(const StageSettings &stage, const Candidates &candidates, double microseconds) override
+    void afterStage(const StageSettings &stage, const CandidateSet &set, double microseconds) override
     {
         if (m_next)
-            m_next->afterStage(stage, candidates, microseconds);
+            m_next->afterStage(stage, set, microseconds);
     }
-    void beforeDraw(const Candidates &candidates, std::span<const double> probabilities) override
+    void beforeDraw(const CandidateSet &survivors, const SoftmaxWeights &weights) override
     {
-        for (std::size_t i = 0; i < candidates.items.size() && i < probabilities.size(); ++i) {
-            if (candidates.items[i].id == m_token)
-                m_probability = probabilities[i];
-        }
+        if (const auto logit = survivors.logitOf(m_token))
+            m_probability = weights.probabilityOf(*logit);
         if (m_next)
-            m_next->beforeDraw(candidates, probabilities);
+            m_next->beforeDraw(survivors, weights);
     }
     void drawn(const DrawResult &result) override
     {
@@ -109,7 +108,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
     StepRecord record;
     record.settings = s.withSeed(request.settings);
     Stopwatch watch;
-    std::span<const float> row = run.currentLogits;
+    std::span<const float> row = run.currentLogits();
     if (run.logitsReady) {
         record.forwardMs = run.stepForwardMs.back();
     } else {
@@ -140,10 +139,14 @@ Result<StepRecord> Session::step(const StepRequest &request)
     s.record(record, row, *statistics);
     record.sampleMs = watch.lap();
 
+    LogitStore::Row stored;
     if (s.engine.settings.logitBudgetBytes > 0)
-        s.engine.logits->put(record.ref, row);
+        stored = s.engine.logits->put(record.ref, row);
     if (!run.logitsReady) {
-        run.take(row);
+        if (stored)
+            run.take(std::move(stored));
+        else
+            run.take(row);
         run.stepForwardMs.push_back(record.forwardMs);
     }
     run.logitsReady = false;

@@ -119,7 +119,7 @@ Status BpeWords::WordEncoder::appendCharacters(std::string_view word)
     return {};
 }
 
-BpeWords::BpeWords(const VocabularyData &data, const std::vector<std::string> &bytes)
+BpeWords::BpeWords(const VocabularyData &data, const TextList &bytes)
     : m_data(data)
     , m_pipeline(*data.pipeline)
     , m_bytes(bytes)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/textlist.h"
 #include "engine/model/textpipeline.h"
 #include "engine/model/vocabularydata.h"
 #include "engine/tokenizer/mergetable.h"
@@ -19,7 +20,7 @@ class BpeWords final : public WordModel
 {
 public:
     /// `bytes`: what each token stands for. Both must outlive this.
-    BpeWords(const VocabularyData &data, const std::vector<std::string> &bytes);
+    BpeWords(const VocabularyData &data, const TextList &bytes);
 
     std::unique_ptr<Encoder> encoder() const override;
 
@@ -33,7 +34,7 @@ private:
 
     const VocabularyData &m_data;
     const TextPipeline &m_pipeline;
-    const std::vector<std::string> &m_bytes;
+    const TextList &m_bytes;
     MergeTable m_merges;
     std::array<std::uint32_t, 256> m_byteTokens;                 // none where there is no such token
     std::unordered_map<char32_t, std::uint32_t> m_characters;    // of one character each

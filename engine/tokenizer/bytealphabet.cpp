@@ -39,6 +39,12 @@ std::string ByteAlphabet::decode(std::string_view text) const
 {
     std::string bytes;
     bytes.reserve(text.size());
+    decode(text, bytes);
+    return bytes;
+}
+
+void ByteAlphabet::decode(std::string_view text, std::string &bytes) const
+{
     for (std::size_t i = 0; i < text.size();) {
         const auto first = static_cast<unsigned char>(text[i]);
         unsigned codePoint = first;
@@ -58,7 +64,6 @@ std::string ByteAlphabet::decode(std::string_view text) const
             bytes += text.substr(i, length);
         i += length;
     }
-    return bytes;
 }
 
 } // namespace tokenloupe

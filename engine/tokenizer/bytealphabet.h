@@ -20,6 +20,8 @@ public:
     std::string encode(std::string_view bytes) const;
     /// Inverse of encode(). Characters outside of the alphabet are kept as they are.
     std::string decode(std::string_view text) const;
+    /// The same, appended.
+    void decode(std::string_view text, std::string &bytes) const;
 
 private:
     static constexpr unsigned lastLetter = 0x143; // U+0100 + 67

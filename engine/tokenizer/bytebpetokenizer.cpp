@@ -6,6 +6,8 @@
 #include "engine/tokenizer/bytetokentext.h"
 
 #include <optional>
+#include <string>
+#include <unordered_map>
 
 namespace tokenloupe {
 
@@ -20,9 +22,9 @@ bool isPlain(TokenKind kind)
 
 } // namespace
 
-Result<std::shared_ptr<const Tokenizer>> ByteBpeTokenizer::create(VocabularyData data)
+Result<std::shared_ptr<const Tokenizer>> ByteBpeTokenizer::create(std::shared_ptr<const VocabularyData> data)
 {
-    const std::optional<SplitRule> known = splitRule(data.pre);
+    const std::optional<SplitRule> known = splitRule(data->pre);
     const SplitRule rule = known.value_or(gpt2SplitRule());
     Result<PreTokenizer> preTokenizer = PreTokenizer::create(rule);
     if (!preTokenizer)
@@ -33,7 +35,8 @@ Result<std::shared_ptr<const Tokenizer>> ByteBpeTokenizer::create(VocabularyData
     return tokenizer;
 }
 
-ByteBpeTokenizer::ByteBpeTokenizer(VocabularyData data, PreTokenizer preTokenizer, WholeWords wholeWords)
+ByteBpeTokenizer::ByteBpeTokenizer(std::shared_ptr<const VocabularyData> data, PreTokenizer preTokenizer,
+                                   WholeWords wholeWords)
     : FragmentTokenizer(std::move(data))
     , m_preTokenizer(std::move(preTokenizer))
     , m_wholeWords(wholeWords)
@@ -45,47 +48,59 @@ ByteBpeTokenizer::ByteBpeTokenizer(VocabularyData data, PreTokenizer preTokenize
 
 void ByteBpeTokenizer::readTokens(const ByteAlphabet &alphabet)
 {
-    std::vector<std::string> bytes;
-    bytes.reserve(size());
+    TextList bytes;
+    bytes.reserve(size(), textBytes());
+    std::string decoded;
     for (std::uint32_t i = 0; i < size(); ++i) {
         const TokenKind kindOfToken = kind(TokenId(i));
-        const std::string &text = m_data.texts[i];
+        const std::string_view text = m_data.texts[i];
+        decoded.clear();
         if (kindOfToken == TokenKind::Byte) {
             const std::optional<unsigned char> byte = byteOfTokenText(text);
             if (byte && !m_tokenOfByte[*byte].isValid())
                 m_tokenOfByte[*byte] = TokenId(i);
-            bytes.push_back(byte ? std::string(1, static_cast<char>(*byte)) : text);
+            if (byte)
+                decoded += static_cast<char>(*byte);
+            else
+                decoded = text;
+        } else if (isPlain(kindOfToken)) {
+            alphabet.decode(text, decoded);
         } else {
-            bytes.push_back(isPlain(kindOfToken) ? alphabet.decode(text) : text);
+            decoded = text;
         }
+        bytes.push_back(decoded);
     }
     setBytes(std::move(bytes));
     if (m_wholeWords == WholeWords::ByMerges)
         return;
-    m_words.reserve(size());
+    m_words = TokenIndex(size());
     for (std::uint32_t i = 0; i < size(); ++i) {
         // Texts with characters outside of the alphabet can never be meant.
         if (isPlain(kind(TokenId(i))) && alphabet.encode(m_bytes[i]) == m_data.texts[i])
-            m_words.emplace(m_bytes[i], TokenId(i));
+            m_words.insert(m_bytes, i);
     }
 }
 
 void ByteBpeTokenizer::readMerges(const ByteAlphabet &alphabet)
 {
-    std::unordered_map<std::string, std::uint32_t> otherSymbols; // texts in the alphabet
-    std::unordered_map<std::string_view, std::uint32_t> tokens;
-    tokens.reserve(size());
+    const std::vector<std::string> &texts = m_data.texts;
+    TokenIndex tokens(size());
     for (std::uint32_t i = 0; i < size(); ++i) {
         if (isPlain(kind(TokenId(i))))
-            tokens.emplace(m_data.texts[i], i); // of duplicates the first
+            tokens.insert(texts, i); // of duplicates the first
     }
+    std::unordered_map<std::string, std::uint32_t> otherSymbols; // texts in the alphabet
+    std::string bytes;
     const auto symbolOf = [&](std::string_view text) {
-        if (const auto it = tokens.find(text); it != tokens.end())
-            return it->second;
+        if (const std::uint32_t token = tokens.find(texts, text); token != TokenIndex::none)
+            return token;
         const auto [it, added] = otherSymbols.try_emplace(
             std::string(text), size() + static_cast<std::uint32_t>(m_otherSymbols.size()));
-        if (added)
-            m_otherSymbols.push_back(alphabet.decode(text));
+        if (added) {
+            bytes.clear();
+            alphabet.decode(text, bytes);
+            m_otherSymbols.push_back(bytes);
+        }
         return it->second;
     };
 
@@ -119,8 +134,8 @@ Status ByteBpeTokenizer::encodeWord(std::string_view text, WordMerger &merger, s
                                     std::vector<WordMerger::Applied> *applied) const
 {
     if (m_wholeWords == WholeWords::BeforeMerges) {
-        if (const auto it = m_words.find(text); it != m_words.end()) {
-            tokens.push_back({it->second, static_cast<std::uint32_t>(text.size())});
+        if (const std::uint32_t token = m_words.find(m_bytes, text); token != TokenIndex::none) {
+            tokens.push_back({TokenId(token), static_cast<std::uint32_t>(text.size())});
             return {};
         }
     }

@@ -4,13 +4,13 @@
 #include "engine/tokenizer/fragmenttokenizer.h"
 #include "engine/tokenizer/mergetable.h"
 #include "engine/tokenizer/pretokenizer.h"
+#include "engine/tokenizer/tokenindex.h"
 #include "engine/tokenizer/wordcache.h"
 #include "engine/tokenizer/wordmerger.h"
 
 #include <array>
-#include <string>
+#include <memory>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace tokenloupe {
@@ -22,14 +22,15 @@ class ByteAlphabet;
 class ByteBpeTokenizer final : public FragmentTokenizer
 {
 public:
-    static Result<std::shared_ptr<const Tokenizer>> create(VocabularyData data);
+    static Result<std::shared_ptr<const Tokenizer>> create(std::shared_ptr<const VocabularyData> data);
 
 protected:
     Status encodeFragment(const Fragment &fragment, std::vector<EncodedToken> &tokens,
                           std::vector<MergeStep> *merges, std::uint32_t &word) const override;
 
 private:
-    ByteBpeTokenizer(VocabularyData data, PreTokenizer preTokenizer, WholeWords wholeWords);
+    ByteBpeTokenizer(std::shared_ptr<const VocabularyData> data, PreTokenizer preTokenizer,
+                     WholeWords wholeWords);
     void readTokens(const ByteAlphabet &alphabet);
     void readMerges(const ByteAlphabet &alphabet);
 
@@ -41,12 +42,11 @@ private:
     PreTokenizer m_preTokenizer;
     WholeWords m_wholeWords;
     MergeTable m_merges;
-    std::vector<std::string> m_otherSymbols; ///< bytes of symbol size() + i
+    TextList m_otherSymbols; ///< bytes of symbol size() + i
     std::array<std::uint32_t, 256> m_symbolOfByte{};
     std::array<TokenId, 256>
-        m_tokenOfByte; ///< fallback for symbols that are no tokens; invalid where there is none
-    std::unordered_map<std::string_view, TokenId>
-        m_words; ///< by bytes; only filled for WholeWords::BeforeMerges
+        m_tokenOfByte;  ///< fallback for symbols that are no tokens; invalid where there is none
+    TokenIndex m_words; ///< by bytes; only filled for WholeWords::BeforeMerges
 };
 
 } // namespace tokenloupe

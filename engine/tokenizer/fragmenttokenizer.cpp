@@ -2,14 +2,21 @@
 #include "engine/tokenizer/fragmenttokenizer.h"
 
 #include <limits>
+#include <numeric>
 
 namespace tokenloupe {
 
-FragmentTokenizer::FragmentTokenizer(VocabularyData data)
+FragmentTokenizer::FragmentTokenizer(std::shared_ptr<const VocabularyData> data)
     : Tokenizer(std::move(data))
 {}
 
-void FragmentTokenizer::setBytes(std::vector<std::string> bytes)
+std::size_t FragmentTokenizer::textBytes() const
+{
+    return std::accumulate(m_data.texts.begin(), m_data.texts.end(), std::size_t(0),
+                           [](std::size_t sum, const std::string &text) { return sum + text.size(); });
+}
+
+void FragmentTokenizer::setBytes(TextList bytes)
 {
     m_bytes = std::move(bytes);
     for (std::uint32_t i = 0; i < size(); ++i) {

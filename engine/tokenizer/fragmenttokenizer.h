@@ -24,10 +24,12 @@ protected:
         std::uint32_t begin = 0; ///< offset of `text` in the whole input
     };
 
-    explicit FragmentTokenizer(VocabularyData data);
+    explicit FragmentTokenizer(std::shared_ptr<const VocabularyData> data);
+    /// Σ lengths of the tokens' texts: no less than what they stand for.
+    std::size_t textBytes() const;
     /// What each token stands for, size() entries. User-defined, control and unknown tokens are matched by
     /// it.
-    void setBytes(std::vector<std::string> bytes);
+    void setBytes(TextList bytes);
 
     /// Appends tokens whose ranges cover the fragment, and merges when `merges` is given. `word` counts the
     /// pre-tokens of the whole text.

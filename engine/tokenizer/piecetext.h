@@ -9,9 +9,7 @@ namespace tokenloupe {
 /// The character that stands for a space in SentencePiece vocabularies, U+2581.
 inline constexpr std::string_view pieceSpace = "\xE2\x96\x81";
 
-/// "▁a▁b" -> " a b".
-std::string spacesOf(std::string_view pieces);
-/// " a b" -> "▁a▁b".
-std::string piecesOf(std::string_view text);
+/// Appends a piece's text as it reads: "▁a▁b" -> " a b".
+void appendSpaced(std::string_view piece, std::string &out);
 
 } // namespace tokenloupe

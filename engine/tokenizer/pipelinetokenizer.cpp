@@ -39,7 +39,7 @@ struct PipelineTokenizer::Run
     std::uint32_t word = 0;
 };
 
-Result<std::shared_ptr<const Tokenizer>> PipelineTokenizer::create(VocabularyData data)
+Result<std::shared_ptr<const Tokenizer>> PipelineTokenizer::create(std::shared_ptr<const VocabularyData> data)
 {
     std::shared_ptr<PipelineTokenizer> tokenizer(new PipelineTokenizer(std::move(data)));
     if (const Status status = tokenizer->prepare(); !status)
@@ -47,7 +47,7 @@ Result<std::shared_ptr<const Tokenizer>> PipelineTokenizer::create(VocabularyDat
     return tokenizer;
 }
 
-PipelineTokenizer::PipelineTokenizer(VocabularyData data)
+PipelineTokenizer::PipelineTokenizer(std::shared_ptr<const VocabularyData> data)
     : Tokenizer(std::move(data))
     , m_pipeline(*m_data.pipeline)
 {}
@@ -90,13 +90,13 @@ std::string PipelineTokenizer::bytesOf(std::uint32_t token) const
 void PipelineTokenizer::readBytes()
 {
     const ByteAlphabet alphabet;
-    m_bytes.reserve(size());
+    m_bytes.reserve(size(), 0);
     for (std::uint32_t i = 0; i < size(); ++i) {
         const bool isPlain = m_data.kinds[i] == TokenKind::Normal || m_data.kinds[i] == TokenKind::Unused;
         if (m_pipeline.alphabet == TextPipeline::Alphabet::Bytes && isPlain) {
             // A text that is not wholly in the alphabet stands for itself.
-            std::string bytes = alphabet.decode(m_data.texts[i]);
-            m_bytes.push_back(alphabet.encode(bytes) == m_data.texts[i] ? std::move(bytes) : m_data.texts[i]);
+            const std::string bytes = alphabet.decode(m_data.texts[i]);
+            m_bytes.push_back(alphabet.encode(bytes) == m_data.texts[i] ? bytes : m_data.texts[i]);
         } else {
             m_bytes.push_back(bytesOf(i));
         }
@@ -257,8 +257,8 @@ Status PipelineTokenizer::encodeWords(const SteppedText &text, Run &run) const
             emit(wordTokens);
         }
         for (const WordMerger::Applied &step : applied)
-            merges->push_back({m_bytes[step.left], m_bytes[step.right], m_bytes[step.merge.result],
-                               step.merge.rank, run.word});
+            merges->push_back({std::string(m_bytes[step.left]), std::string(m_bytes[step.right]),
+                               std::string(m_bytes[step.merge.result]), step.merge.rank, run.word});
         ++run.word;
     }
     return {};

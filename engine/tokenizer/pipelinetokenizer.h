@@ -16,7 +16,7 @@ namespace tokenloupe {
 class PipelineTokenizer final : public Tokenizer
 {
 public:
-    static Result<std::shared_ptr<const Tokenizer>> create(VocabularyData data);
+    static Result<std::shared_ptr<const Tokenizer>> create(std::shared_ptr<const VocabularyData> data);
 
     Result<std::vector<EncodedToken>> encode(std::string_view text,
                                              const EncodeOptions &options = {}) const override;
@@ -24,7 +24,7 @@ public:
 private:
     struct Run; // of one call of encode()
 
-    explicit PipelineTokenizer(VocabularyData data);
+    explicit PipelineTokenizer(std::shared_ptr<const VocabularyData> data);
     Status prepare();
     void readBytes();
     std::string bytesOf(std::uint32_t token) const;

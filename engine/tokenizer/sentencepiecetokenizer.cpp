@@ -4,21 +4,12 @@
 #include "engine/base/utf8.h"
 #include "engine/tokenizer/bytetokentext.h"
 #include "engine/tokenizer/piecetext.h"
-#include "engine/tokenizer/sentencepiecemerges.h"
-#include "engine/tokenizer/sentencepiecemodel.h"
 
 #include <algorithm>
-#include <sentencepiece_processor.h>
-
-namespace sentencepiece::logging {
-void SetMinLogLevel(int level); // part of the library, though of none of its installed headers
-}
 
 namespace tokenloupe {
 
 namespace {
-
-constexpr int fatalErrorsOnly = 3;
 
 /// The end of the run of valid (or of broken) characters that begins at `begin`.
 struct Run
@@ -31,6 +22,10 @@ Run runAt(std::string_view text, std::size_t begin)
 {
     Run run;
     for (run.end = begin; run.end < text.size();) {
+        if (run.valid && static_cast<unsigned char>(text[run.end]) < 0x80) {
+            ++run.end;
+            continue;
+        }
         const Utf8Unit unit = decodeUtf8(text, run.end);
         if (run.end != begin && unit.valid != run.valid)
             break;
@@ -40,37 +35,152 @@ Run runAt(std::string_view text, std::size_t begin)
     return run;
 }
 
-} // namespace
-
-SentencePieceTokenizer::~SentencePieceTokenizer() = default;
-
-Result<std::shared_ptr<const Tokenizer>> SentencePieceTokenizer::create(VocabularyData data)
+/// "one two": where the space is that the next word begins with, or the end.
+std::size_t wordEnd(std::string_view text, std::size_t begin)
 {
-    // The library tells on standard error that there is no character map; what matters comes back as a
-    // status.
-    sentencepiece::logging::SetMinLogLevel(fatalErrorsOnly);
-    std::shared_ptr<SentencePieceTokenizer> tokenizer(new SentencePieceTokenizer(std::move(data)));
-    const auto status =
-        tokenizer->m_processor->LoadFromSerializedProto(sentencePieceModel(tokenizer->m_data));
-    if (!status.ok())
-        return makeError(ErrorCode::BadFile, "load the SentencePiece vocabulary", status.ToString());
-    return tokenizer;
+    std::size_t end = text.find_first_not_of(' ', begin);
+    if (end != std::string_view::npos)
+        end = text.find(' ', end);
+    return std::min(end, text.size());
 }
 
-SentencePieceTokenizer::SentencePieceTokenizer(VocabularyData data)
+} // namespace
+
+/// One call of encodeFragment(): appends the tokens of one run of valid characters after the other.
+class SentencePieceTokenizer::Splitter
+{
+public:
+    Splitter(const SentencePieceTokenizer &tokenizer, const Input &input, std::vector<EncodedToken> &tokens)
+        : m_tokenizer(tokenizer)
+        , m_text(input.text)
+        , m_origins(input.origin)
+        , m_tokens(tokens)
+        , m_merger(*tokenizer.m_pieces)
+    {}
+
+    Status split(std::size_t begin, std::size_t end, std::vector<MergeStep> *merges, std::uint32_t word)
+    {
+        if (merges) {
+            // In the order that all of it is merged in.
+            m_steps.clear();
+            const std::string_view text = m_text.substr(begin, end - begin);
+            if (Status status = take(begin, m_merger.split(text, &m_steps)); !status)
+                return status;
+            tell(text, word, *merges);
+            return flushBytes();
+        }
+        if (!m_tokenizer.m_pieces->hasWords() || m_tokenizer.m_pieces->hasUnused()) {
+            if (Status status = take(begin, m_merger.split(m_text.substr(begin, end - begin))); !status)
+                return status;
+            return flushBytes();
+        }
+        for (std::size_t next = begin; begin < end; begin = next) {
+            next = std::min(wordEnd(m_text, begin), end);
+            if (Status status = take(begin, piecesOf(m_text.substr(begin, next - begin))); !status)
+                return status;
+        }
+        return flushBytes();
+    }
+
+private:
+    std::span<const WordToken> piecesOf(std::string_view word)
+    {
+        // A cache pays off from a few hundred words on.
+        constexpr std::size_t cachedFrom = 1024;
+        if (m_text.size() < cachedFrom || word.size() > WordCache::longestWord)
+            return m_merger.split(word);
+        if (!m_cache)
+            m_cache.emplace();
+        const WordCache::Place place = m_cache->find(word);
+        if (!place.found)
+            m_cache->insert(place, word, m_merger.split(word));
+        return m_cache->tokens(m_cache->find(word));
+    }
+
+    /// Appends pieces whose characters begin at `position`; those without a token wait for flushBytes().
+    Status take(std::size_t position, std::span<const WordToken> pieces)
+    {
+        for (const WordToken &piece : pieces) {
+            const std::size_t end = position + piece.length;
+            if (piece.id.isValid()) {
+                if (Status status = flushBytes(); !status)
+                    return status;
+                m_tokens.push_back({piece.id, {m_origins[position], m_origins[end]}});
+            } else {
+                keepBytes(position, end);
+            }
+            position = end;
+        }
+        return {};
+    }
+
+    void keepBytes(std::size_t begin, std::size_t end)
+    {
+        const std::string_view character = m_text.substr(begin, end - begin);
+        const std::string_view bytes = character == " " ? pieceSpace : character;
+        // A space has three bytes as a piece, in the input it mostly has one: which the last byte gets then.
+        const bool isWhole = m_origins[end] - m_origins[begin] == bytes.size();
+        for (std::uint32_t i = 0; i < bytes.size(); ++i)
+            m_byteOrigins.push_back(m_origins[begin] + (isWhole ? i : 0));
+        m_bytes += bytes;
+        m_bytesEnd = end;
+    }
+
+    Status flushBytes()
+    {
+        if (m_bytes.empty())
+            return {};
+        m_byteOrigins.push_back(m_origins[m_bytesEnd]);
+        Status result = m_tokenizer.encodeBytes(m_bytes, m_byteOrigins, m_tokens);
+        m_bytes.clear();
+        m_byteOrigins.clear();
+        return result;
+    }
+
+    void tell(std::string_view text, std::uint32_t word, std::vector<MergeStep> &merges) const
+    {
+        for (const PieceMerger::Step &step : m_steps) {
+            const auto part = [&](std::uint32_t begin, std::uint32_t end) {
+                return std::string(text.substr(begin, end - begin));
+            };
+            merges.push_back({part(step.begin, step.middle), part(step.middle, step.end),
+                              part(step.begin, step.end), step.piece, word});
+        }
+    }
+
+    const SentencePieceTokenizer &m_tokenizer;
+    std::string_view m_text;
+    std::span<const std::uint32_t> m_origins;
+    std::vector<EncodedToken> &m_tokens;
+    PieceMerger m_merger;
+    std::optional<WordCache> m_cache;
+    std::vector<PieceMerger::Step> m_steps;
+    std::string m_bytes; // a run of characters without a piece
+    std::vector<std::uint32_t> m_byteOrigins;
+    std::size_t m_bytesEnd = 0; // in m_text
+};
+
+Result<std::shared_ptr<const Tokenizer>>
+SentencePieceTokenizer::create(std::shared_ptr<const VocabularyData> data)
+{
+    return std::shared_ptr<const Tokenizer>(new SentencePieceTokenizer(std::move(data)));
+}
+
+SentencePieceTokenizer::SentencePieceTokenizer(std::shared_ptr<const VocabularyData> data)
     : FragmentTokenizer(std::move(data))
-    , m_processor(std::make_unique<sentencepiece::SentencePieceProcessor>())
 {
     readTokens();
+    m_pieces = std::make_unique<const PieceVocabulary>(m_data, m_bytes);
     m_dropsLeadingSpace = m_data.addSpacePrefix;
 }
 
 void SentencePieceTokenizer::readTokens()
 {
-    std::vector<std::string> bytes;
-    bytes.reserve(size());
+    TextList bytes;
+    bytes.reserve(size(), textBytes());
+    std::string spaced;
     for (std::uint32_t i = 0; i < size(); ++i) {
-        const std::string &text = m_data.texts[i];
+        const std::string_view text = m_data.texts[i];
         switch (m_data.kinds[i]) {
         case TokenKind::Control:
         case TokenKind::Unknown:
@@ -81,7 +191,8 @@ void SentencePieceTokenizer::readTokens()
                 if (!m_byteTokens[*byte].isValid())
                     m_byteTokens[*byte] = TokenId(i);
                 m_hasByteTokens = true;
-                bytes.emplace_back(1, static_cast<char>(*byte));
+                const char value = static_cast<char>(*byte);
+                bytes.push_back({&value, 1});
                 break;
             }
             // Not a byte's name: a text that nothing encodes to.
@@ -90,17 +201,17 @@ void SentencePieceTokenizer::readTokens()
         case TokenKind::Normal:
         case TokenKind::UserDefined:
         case TokenKind::Unused:
-            bytes.push_back(spacesOf(text));
+            if (text.find(pieceSpace.front()) == std::string_view::npos) {
+                bytes.push_back(text);
+                break;
+            }
+            spaced.clear();
+            appendSpaced(text, spaced);
+            bytes.push_back(spaced);
             break;
         }
     }
     setBytes(std::move(bytes));
-    if (m_data.unknown)
-        return;
-    for (std::uint32_t i = 0; i < size() && !m_data.unknown; ++i) {
-        if (m_data.kinds[i] == TokenKind::Unknown)
-            m_data.unknown = TokenId(i);
-    }
 }
 
 SentencePieceTokenizer::Input SentencePieceTokenizer::inputOf(const Fragment &fragment) const
@@ -127,9 +238,15 @@ SentencePieceTokenizer::Input SentencePieceTokenizer::inputOf(const Fragment &fr
         return input; // nothing but white space, of which nothing is kept
     if (m_data.addSpacePrefix)
         push(' ', 0);
-    for (; offset < text.size(); ++offset) {
+    while (offset < text.size()) {
+        if (text[offset] == pieceSpace.front() && text.substr(offset).starts_with(pieceSpace)) {
+            push(' ', offset);
+            offset += pieceSpace.size();
+            continue;
+        }
         if (!(collapse && text[offset] == ' ' && text[offset - 1] == ' '))
             push(text[offset], offset);
+        ++offset;
     }
     input.origin.push_back(fragment.begin + static_cast<std::uint32_t>(fragment.text.size()));
     return input;
@@ -140,16 +257,15 @@ Status SentencePieceTokenizer::encodeFragment(const Fragment &fragment, std::vec
 {
     const Input input = inputOf(fragment);
     const std::size_t firstToken = tokens.size();
+    Splitter splitter(*this, input, tokens);
     for (std::size_t begin = 0; begin < input.text.size();) {
         const Run run = runAt(input.text, begin);
-        const std::string_view text = std::string_view(input.text).substr(begin, run.end - begin);
-        Status status =
-            run.valid ? encodeValid(input, begin, run.end, tokens)
-                      : encodeBytes(text, std::span(input.origin).subspan(begin, text.size() + 1), tokens);
+        const std::size_t size = run.end - begin;
+        Status status = run.valid ? splitter.split(begin, run.end, merges, word)
+                                  : encodeBytes(std::string_view(input.text).substr(begin, size),
+                                                std::span(input.origin).subspan(begin, size + 1), tokens);
         if (!status)
             return status;
-        if (merges && run.valid)
-            appendSentencePieceMerges(*m_processor, piecesOf(text), unknownPiece(size()), word, *merges);
         ++word;
         begin = run.end;
     }
@@ -159,53 +275,6 @@ Status SentencePieceTokenizer::encodeFragment(const Fragment &fragment, std::vec
         tokens.back().range.end = fragment.begin + static_cast<std::uint32_t>(fragment.text.size());
     }
     return {};
-}
-
-Status SentencePieceTokenizer::encodeValid(const Input &input, std::size_t begin, std::size_t end,
-                                           std::vector<EncodedToken> &tokens) const
-{
-    const std::string_view text = std::string_view(input.text).substr(begin, end - begin);
-    sentencepiece::ImmutableSentencePieceText split;
-    const auto status = m_processor->Encode(text, split.mutable_proto());
-    if (!status.ok())
-        return makeError(ErrorCode::InvalidArgument, "tokenise", status.ToString());
-    const std::span origins(input.origin);
-    std::string bytes; // a run of characters without a piece
-    std::vector<std::uint32_t> byteOrigins;
-    std::size_t character = 0; // where the last one of them begins in `bytes`
-    std::size_t bytesEnd = 0;
-    const auto flushBytes = [&]() -> Status {
-        if (bytes.empty())
-            return {};
-        byteOrigins.push_back(origins[bytesEnd]);
-        Status result = encodeBytes(bytes, byteOrigins, tokens);
-        bytes.clear();
-        byteOrigins.clear();
-        character = 0;
-        return result;
-    };
-    for (std::size_t i = 0; i < split.pieces_size(); ++i) {
-        const auto piece = split.pieces(static_cast<int>(i));
-        const std::size_t first = begin + piece.begin();
-        const std::size_t last = begin + piece.end();
-        if (piece.id() < size()) {
-            if (Status result = flushBytes(); !result)
-                return result;
-            tokens.push_back({TokenId(piece.id()), {origins[first], origins[last]}});
-            continue;
-        }
-        bytes += static_cast<char>(piece.id() - firstBytePiece(size()));
-        byteOrigins.push_back(origins[first]);
-        if (first == last)
-            continue;
-        // The library gives a whole character to its last byte. A space has three bytes as a piece, one here.
-        if (last - first == bytes.size() - character)
-            std::copy_n(origins.begin() + static_cast<std::ptrdiff_t>(first), last - first,
-                        byteOrigins.begin() + static_cast<std::ptrdiff_t>(character));
-        character = bytes.size();
-        bytesEnd = last;
-    }
-    return flushBytes();
 }
 
 Status SentencePieceTokenizer::encodeBytes(std::string_view bytes, std::span<const std::uint32_t> origins,

@@ -3,6 +3,7 @@
 
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
+#include "engine/base/textlist.h"
 #include "engine/model/vocabularydata.h"
 
 #include <cstdint>
@@ -79,16 +80,19 @@ public:
     std::vector<TokenId> endOfTurnTokens() const { return m_endOfTurn; }
 
 protected:
-    explicit Tokenizer(VocabularyData data);
+    explicit Tokenizer(std::shared_ptr<const VocabularyData> data);
 
-    VocabularyData m_data;
-    std::vector<std::string> m_bytes; ///< size() entries
+    const std::shared_ptr<const VocabularyData> m_shared;
+    const VocabularyData &m_data; ///< the same; sound: every list has size() entries, every id lies within
+    TextList m_bytes;             ///< size() entries
     std::vector<TokenId> m_endOfTurn;
     bool m_recognised = true;
     bool m_dropsLeadingSpace = false;
 };
 
-/// Unsupported (naming the kind) for vocabularies other than byte-level BPE and SentencePiece BPE.
+/// Unsupported (naming the kind) for vocabularies other than byte-level BPE and SentencePiece BPE. `data` is
+/// shared, not copied, unless something in it has to be repaired.
+Result<std::shared_ptr<const Tokenizer>> makeTokenizer(std::shared_ptr<const VocabularyData> data);
 Result<std::shared_ptr<const Tokenizer>> makeTokenizer(VocabularyData data);
 
 } // namespace tokenloupe

@@ -24,17 +24,24 @@ ExplanationRecorder::ExplanationRecorder(StepExplanation &explanation, std::span
 
 void ExplanationRecorder::begin(std::span<const float> logits)
 {
-    m_meter.emplace(logits);
-    m_slots.assign(logits.size(), notFollowed);
-    for (std::size_t i = 0; i < m_explanation.candidates.size(); ++i)
-        m_slots[m_explanation.candidates[i].id.value()] = static_cast<std::int32_t>(i);
+    const auto &candidates = m_explanation.candidates;
+    const bool isKnown = !candidates.empty() && candidates.front().rank == 0;
+    const float maximum = isKnown ? candidates.front().logit : scanLogits(logits).maximum;
+    m_meter.emplace(
+        logits, SoftmaxWeights{maximum, std::exp(m_explanation.rawLogSumExp - static_cast<double>(maximum))});
+    m_vocabulary = logits.size();
+    m_followed.clear();
+    for (const ExplainedCandidate &candidate : m_explanation.candidates)
+        m_followed.push_back({candidate.id, static_cast<std::uint32_t>(m_followed.size())});
+    std::sort(m_followed.begin(), m_followed.end(),
+              [](const Followed &a, const Followed &b) { return a.id < b.id; });
 }
 
 std::vector<ExplainedPenalty> ExplanationRecorder::penalisedTokens(const PenaltiesParams &params) const
 {
     std::vector<ExplainedPenalty> rows;
     const auto window = penaltyWindow(m_history, params.lastN);
-    for (const TokenCount &entry : countTokens(window, m_slots.size())) {
+    for (const TokenCount &entry : countTokens(window, m_vocabulary)) {
         if (m_meter->logit(entry.id) == minusInfinity)
             continue; // removed before
         ExplainedPenalty row;
@@ -47,15 +54,14 @@ std::vector<ExplainedPenalty> ExplanationRecorder::penalisedTokens(const Penalti
     return rows;
 }
 
-void ExplanationRecorder::afterStage(const StageSettings &stage, const Candidates &candidates,
-                                     double microseconds)
+void ExplanationRecorder::afterStage(const StageSettings &stage, const CandidateSet &set, double microseconds)
 {
     const auto *penalties = std::get_if<PenaltiesParams>(&stage.params);
     std::vector<ExplainedPenalty> rows;
     if (penalties)
         rows = penalisedTokens(*penalties);
 
-    const StageMeasure measure = m_meter->measure(candidates);
+    const StageMeasure measure = m_meter->measure(set);
     const auto stageIndex = static_cast<std::int32_t>(m_explanation.stages.size());
     ExplainedStage explained;
     explained.settings = stage;
@@ -66,7 +72,7 @@ void ExplanationRecorder::afterStage(const StageSettings &stage, const Candidate
     explained.entropyBits = measure.entropyBits;
     explained.microseconds = microseconds;
     m_explanation.stages.push_back(std::move(explained));
-    followCandidates(candidates, stageIndex);
+    followCandidates(set, stageIndex);
 
     if (!penalties)
         return;
@@ -85,7 +91,26 @@ void ExplanationRecorder::afterStage(const StageSettings &stage, const Candidate
         static_cast<std::int32_t>(penaltyWindow(m_history, penalties->lastN).size());
 }
 
-void ExplanationRecorder::followCandidates(const Candidates &candidates, std::int32_t stageIndex)
+template <class Visit>
+void ExplanationRecorder::forEachFollowed(const CandidateSet &set, Visit visit)
+{
+    const std::span<const Candidate> sorted = set.descending();
+    if (sorted.empty()) {
+        for (const Followed &entry : m_followed) {
+            if (const auto logit = set.logitOf(entry.id))
+                visit(m_explanation.candidates[entry.index], *logit);
+        }
+        return;
+    }
+    for (const Candidate &item : sorted) {
+        const auto entry = std::lower_bound(m_followed.begin(), m_followed.end(), item.id,
+                                            [](const Followed &a, TokenId id) { return a.id < id; });
+        if (entry != m_followed.end() && entry->id == item.id)
+            visit(m_explanation.candidates[entry->index], item.logit);
+    }
+}
+
+void ExplanationRecorder::followCandidates(const CandidateSet &set, std::int32_t stageIndex)
 {
     for (ExplainedCandidate &followed : m_explanation.candidates) {
         followed.logitStage.push_back(minusInfinity);
@@ -93,35 +118,29 @@ void ExplanationRecorder::followCandidates(const Candidates &candidates, std::in
         if (followed.removedBy == survived)
             followed.removedBy = stageIndex; // until it is met below
     }
-    for (const Candidate &item : candidates.items) {
-        const std::int32_t slot = m_slots[item.id.value()];
-        if (slot == notFollowed)
-            continue;
-        ExplainedCandidate &followed = m_explanation.candidates[static_cast<std::size_t>(slot)];
-        followed.logitStage.back() = item.logit;
-        followed.pStage.back() = m_meter->sums().probabilityOf(item.logit);
+    forEachFollowed(set, [this](ExplainedCandidate &followed, float logit) {
+        followed.logitStage.back() = logit;
+        followed.pStage.back() = m_meter->weights().probabilityOf(logit);
         followed.removedBy = survived;
-    }
+    });
 }
 
-void ExplanationRecorder::beforeDraw(const Candidates &candidates, std::span<const double> probabilities)
+void ExplanationRecorder::beforeDraw(const CandidateSet &survivors, const SoftmaxWeights &weights)
 {
-    const std::size_t listed = std::min(candidates.items.size(), longestFinalList);
-    m_explanation.finalIds.reserve(listed);
-    m_explanation.finalCumulative.reserve(listed);
+    const std::vector<Candidate> listed = survivors.top(longestFinalList);
+    m_explanation.finalIds.reserve(listed.size());
+    m_explanation.finalCumulative.reserve(listed.size());
     double running = 0.0;
-    for (std::size_t i = 0; i < candidates.items.size(); ++i) {
-        const TokenId id = candidates.items[i].id;
-        running += probabilities[i];
-        if (i < listed) {
-            m_explanation.finalIds.push_back(id);
-            m_explanation.finalCumulative.push_back(std::min(running, 1.0));
-        }
-        if (const std::int32_t slot = m_slots[id.value()]; slot != notFollowed)
-            m_explanation.candidates[static_cast<std::size_t>(slot)].p = probabilities[i];
+    for (const Candidate &candidate : listed) {
+        running += weights.probabilityOf(candidate.logit);
+        m_explanation.finalIds.push_back(candidate.id);
+        m_explanation.finalCumulative.push_back(std::min(running, 1.0));
     }
-    if (listed == candidates.items.size())
+    if (listed.size() == survivors.size())
         m_explanation.finalCumulative.back() = 1.0; // but for rounding
+    forEachFollowed(survivors, [&weights](ExplainedCandidate &followed, float logit) {
+        followed.p = weights.probabilityOf(logit);
+    });
 }
 
 void ExplanationRecorder::drawn(const DrawResult &result)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/trace/logitstore.h"
 
+#include "engine/trace/rowmemory.h"
 #include "engine/trace/spillfile.h"
 
+#include <cstring>
 #include <list>
 #include <map>
 #include <mutex>
@@ -63,6 +65,7 @@ struct LogitStore::Impl
         entry->second.extent = *extent;
     }
 
+    RowMemory rows;             ///< of the thread that puts
     const std::uint64_t budget; ///< bytes
     mutable std::mutex mutex;   ///< guards everything below
     Entries entries;
@@ -78,13 +81,21 @@ LogitStore::LogitStore(std::uint64_t memoryBudgetBytes, SpillSettings spill)
 
 LogitStore::~LogitStore() = default;
 
-void LogitStore::put(StepRef step, std::span<const float> logits)
+LogitStore::Row LogitStore::put(StepRef step, std::span<const float> logits)
 {
     if (!step.isValid() || logits.empty())
-        return;
-    auto row = std::make_shared<const std::vector<float>>(logits.begin(), logits.end());
+        return nullptr;
+    std::shared_ptr<float[]> memory = m_impl->rows.take(logits.size());
+    if (!memory) {
+        const std::lock_guard lock(m_impl->mutex);
+        ++m_impl->dropped;
+        return nullptr;
+    }
+    std::memcpy(memory.get(), logits.data(), logits.size_bytes());
+    auto row = std::make_shared<const LogitRow>(std::move(memory), logits.size());
     const std::lock_guard lock(m_impl->mutex);
-    m_impl->insert(step, std::move(row));
+    m_impl->insert(step, row);
+    return row;
 }
 
 LogitStore::Row LogitStore::get(StepRef step) const
@@ -95,10 +106,11 @@ LogitStore::Row LogitStore::get(StepRef step) const
         return nullptr;
     if (entry->second.row)
         return entry->second.row;
-    auto row = std::make_shared<std::vector<float>>(entry->second.extent.bytes / sizeof(float));
-    if (!m_impl->file.read(entry->second.extent, *row))
+    const std::size_t size = entry->second.extent.bytes / sizeof(float);
+    const auto memory = std::make_shared_for_overwrite<float[]>(size);
+    if (!m_impl->file.read(entry->second.extent, {memory.get(), size}))
         return nullptr;
-    return row;
+    return std::make_shared<const LogitRow>(memory, size);
 }
 
 void LogitStore::share(RunId from, RunId to, std::uint32_t steps)

@@ -3,11 +3,13 @@
 
 #include "engine/base/strongindex.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <vector>
+#include <utility>
 
 namespace tokenloupe {
 
@@ -18,21 +20,48 @@ struct SpillSettings
     std::uint64_t maximumBytes = std::uint64_t(4) << 30;
 };
 
+/// One stored row; shares its memory with the rows that came before and after it.
+class LogitRow
+{
+public:
+    LogitRow(std::shared_ptr<const float[]> memory, std::size_t size)
+        : m_memory(std::move(memory))
+        , m_size(size)
+    {}
+
+    std::size_t size() const { return m_size; }
+    const float *data() const { return m_memory.get(); }
+    const float *begin() const { return data(); }
+    const float *end() const { return data() + m_size; }
+    float operator[](std::size_t i) const { return m_memory[i]; }
+    operator std::span<const float>() const { return {data(), m_size}; } // as a vector does
+    friend bool operator==(const LogitRow &a, std::span<const float> b)
+    {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    }
+    friend bool operator==(const LogitRow &a, const LogitRow &b) { return a == std::span<const float>(b); }
+
+private:
+    std::shared_ptr<const float[]> m_memory;
+    std::size_t m_size = 0;
+};
+
 /// Raw logits of steps, float32, (vocabulary) each. Keeps the newest in memory up to a byte budget; older
 /// rows go to an unlinked temporary file; when that fails (no folder for it, disk full, maximum reached) they
 /// are dropped and counted. Thread-safe: the engine thread puts, views get.
 class LogitStore
 {
 public:
-    using Row = std::shared_ptr<const std::vector<float>>;
+    using Row = std::shared_ptr<const LogitRow>;
 
     explicit LogitStore(std::uint64_t memoryBudgetBytes, SpillSettings spill = {});
     ~LogitStore();
     LogitStore(const LogitStore &) = delete;
     LogitStore &operator=(const LogitStore &) = delete;
 
-    /// A row that is already there is replaced.
-    void put(StepRef step, std::span<const float> logits);
+    /// A row that is already there is replaced. The stored copy, which lives on for who holds it; null when
+    /// there is no memory for it.
+    Row put(StepRef step, std::span<const float> logits);
     /// The row, read back from the file if need be; nullptr when it was dropped or never stored.
     Row get(StepRef step) const;
     /// The first `steps` rows of one run are rows of another too (a branch). They count for both.

@@ -3,10 +3,10 @@
 
 #include "engine/sampling/logitscan.h"
 #include "engine/trace/explanationrecorder.h"
+#include "kernels/cpu/cpukernels.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 namespace tokenloupe {
@@ -26,34 +26,69 @@ std::span<const float> cleaned(std::span<const float> logits, std::vector<float>
     return storage;
 }
 
-void rankVocabulary(std::span<const float> logits, const LogitStatistics &statistics,
-                    StepExplanation &explanation)
+void rankVocabulary(std::span<const float> logits, StepExplanation &explanation)
 {
     constexpr std::size_t cumulativeLength = 4096;
     std::vector<float> &ranked = explanation.rawByRank;
     ranked.assign(logits.begin(), logits.end());
-    std::sort(ranked.begin(), ranked.end(), std::greater<>());
-    explanation.rawCumulative.reserve(std::min(ranked.size(), cumulativeLength));
+    sortDescending(ranked);
+    const std::size_t listed = std::min(ranked.size(), cumulativeLength);
+    explanation.rawCumulative.reserve(listed);
     double running = 0.0;
-    for (std::size_t i = 0; i < ranked.size(); ++i) {
-        const double probability = statistics.probabilityOf(ranked[i]);
-        ranked[i] = static_cast<float>(probability);
-        if (i < cumulativeLength) {
-            running += probability;
-            explanation.rawCumulative.push_back(std::min(running, 1.0));
-        }
+    for (std::size_t i = 0; i < listed; ++i) {
+        running += std::exp(static_cast<double>(ranked[i]) - explanation.rawLogSumExp);
+        explanation.rawCumulative.push_back(std::min(running, 1.0));
     }
+    // Relative to the largest: a difference of floats near 0 keeps its digits.
+    const float largest = ranked.front();
+    const auto size = static_cast<std::int64_t>(ranked.size());
+    cpuKernels().expSum(ranked.data(), largest, size);
+    const double scale = std::exp(static_cast<double>(largest) - explanation.rawLogSumExp);
+    cpuKernels().scale(static_cast<float>(scale), size, ranked.data());
 }
 
-void addCandidate(Candidate candidate, std::uint32_t rank, const LogitStatistics &statistics,
-                  StepExplanation &explanation)
+void addCandidate(Candidate candidate, std::uint32_t rank, std::size_t stages, StepExplanation &explanation)
 {
     ExplainedCandidate explained;
     explained.id = candidate.id;
     explained.rank = rank;
     explained.logit = candidate.logit;
-    explained.pRaw = statistics.probabilityOf(candidate.logit);
+    explained.pRaw = std::exp(static_cast<double>(candidate.logit) - explanation.rawLogSumExp);
+    explained.pStage.reserve(stages);
+    explained.logitStage.reserve(stages);
     explanation.candidates.push_back(std::move(explained));
+}
+
+/// The raw distribution: entropy and normaliser, the first candidates, the chosen one.
+Status describeRaw(const ExplainRequest &request, std::span<const float> logits, StepExplanation &explanation)
+{
+    const StepRecord *record =
+        request.record && request.record->ref == request.ref ? request.record : nullptr;
+    if (record) {
+        explanation.rawEntropyBits = record->entropyBits;
+        explanation.rawLogSumExp = record->logSumExp;
+    } else {
+        const Result<LogitStatistics> statistics = logitStatistics(logits);
+        if (!statistics)
+            return tl::unexpected<Error>(statistics.error());
+        explanation.rawEntropyBits = statistics->entropyBits;
+        explanation.rawLogSumExp = statistics->logSumExp;
+    }
+    const auto stages = static_cast<std::size_t>(
+        std::count_if(request.settings->stages.begin(), request.settings->stages.end(),
+                      [](const StageSettings &stage) { return stage.isActive(); }));
+    std::uint32_t rank = 0;
+    explanation.candidates.reserve(std::size_t(request.top) + 1);
+    for (const Candidate &candidate : selectTop(logits, request.top))
+        addCandidate(candidate, rank++, stages, explanation);
+    const bool isRecorded = record && record->token == explanation.chosen;
+    const std::uint32_t chosenRank = isRecorded ? record->rank : rankOf(logits, explanation.chosen);
+    if (chosenRank >= rank)
+        addCandidate({explanation.chosen, logits[explanation.chosen.value()]}, chosenRank, stages,
+                     explanation);
+    if (request.rankWholeVocabulary)
+        rankVocabulary(logits, explanation);
+    return {};
 }
 
 } // namespace
@@ -66,9 +101,6 @@ Result<StepExplanation> explainStep(const ExplainRequest &request)
         return makeError(ErrorCode::InvalidArgument, "explain step",
                          "token " + std::to_string(request.chosen.value()) +
                              " is outside the vocabulary of " + std::to_string(request.logits.size()));
-    const Result<LogitStatistics> statistics = logitStatistics(request.logits);
-    if (!statistics)
-        return tl::unexpected<Error>(statistics.error());
     std::vector<float> storage;
     const std::span<const float> logits = cleaned(request.logits, storage);
     const SamplerChain chain(request.settings);
@@ -85,18 +117,8 @@ Result<StepExplanation> explainStep(const ExplainRequest &request)
             return tl::unexpected<Error>(draw.error());
         explanation.chosen = draw->token;
     }
-    explanation.rawEntropyBits = statistics->entropyBits;
-    explanation.rawLogSumExp = statistics->logSumExp;
-
-    std::uint32_t rank = 0;
-    for (const Candidate &candidate : selectTop(logits, request.top))
-        addCandidate(candidate, rank++, *statistics, explanation);
-    const std::uint32_t chosenRank = rankOf(logits, explanation.chosen);
-    if (chosenRank >= rank)
-        addCandidate({explanation.chosen, logits[explanation.chosen.value()]}, chosenRank, *statistics,
-                     explanation);
-    if (request.rankWholeVocabulary)
-        rankVocabulary(logits, *statistics, explanation);
+    if (const Status described = describeRaw(request, logits, explanation); !described)
+        return tl::unexpected<Error>(described.error());
 
     ExplanationRecorder recorder(explanation, request.history);
     const Result<DrawResult> draw = chain.run(logits, context, &recorder);

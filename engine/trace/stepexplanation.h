@@ -74,7 +74,10 @@ struct ExplainRequest
     std::span<const TokenId> history;
     std::shared_ptr<const SamplerSettings> settings;
     std::uint64_t step = 0;
-    TokenId chosen;         ///< invalid: use the draw
+    TokenId chosen; ///< invalid: use the draw
+    /// Of this step, where there is one: its statistics of the raw logits are taken over instead of computed
+    /// again. Null: computed.
+    const StepRecord *record = nullptr;
     std::uint32_t top = 64; ///< candidates in raw order
     bool rankWholeVocabulary =
         true; ///< fill rawByRank (sorts the vocabulary: not for live use at full speed)

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/precision.h"
 #include "engine/base/strongindex.h"
+#include "engine/cache/keyphase.h"
+#include "engine/cache/kvtype.h"
 #include "engine/sampling/samplersettings.h"
 #include "engine/tokenizer/prompttokens.h"
 
@@ -47,6 +50,17 @@ struct StepRecord
     std::uint64_t residentBytes = 0; ///< of the process; 0 when not measured at this step
 };
 
+/// What the numbers of a run depend on beside its text. Threads and batches are not among them.
+struct RunArithmetic
+{
+    Precision precision = Precision::Exact;
+    KvType keyType = KvType::F32;
+    KvType valueType = KvType::F32;
+    KeyPhase keyPhase = KeyPhase::Rotated;
+
+    bool operator==(const RunArithmetic &) const = default;
+};
+
 /// What a run started from.
 struct RunRecord
 {
@@ -58,6 +72,7 @@ struct RunRecord
     std::uint32_t prefilledTokens = 0;
     std::uint32_t droppedTurns = 0;  ///< that did not fit and were left out of the prompt
     std::uint32_t droppedTokens = 0; ///< of the prompt, that had left the context again when it was read
+    RunArithmetic arithmetic;
     StepRef parent; ///< of a branch: where it parted from which run; invalid: a run of its own
     double prefillMs = 0.0;
     double tokenizeMs = 0.0;

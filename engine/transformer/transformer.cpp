@@ -18,33 +18,7 @@ namespace {
 /// token.
 Status checkTypes(const LayerWeights &layer, std::uint32_t index)
 {
-    std::vector<const Weight *> all = {&layer.attentionNorm,
-                                       &layer.attentionNormBias,
-                                       &layer.query,
-                                       &layer.key,
-                                       &layer.value,
-                                       &layer.output,
-                                       &layer.queryBias,
-                                       &layer.keyBias,
-                                       &layer.valueBias,
-                                       &layer.outputBias,
-                                       &layer.queryNorm,
-                                       &layer.keyNorm,
-                                       &layer.queryNormBias,
-                                       &layer.keyNormBias,
-                                       &layer.attentionPostNorm,
-                                       &layer.attentionPostNormBias,
-                                       &layer.feedForwardNorm,
-                                       &layer.feedForwardNormBias,
-                                       &layer.gate,
-                                       &layer.up,
-                                       &layer.down,
-                                       &layer.gateBias,
-                                       &layer.upBias,
-                                       &layer.downBias,
-                                       &layer.router,
-                                       &layer.feedForwardPostNorm,
-                                       &layer.feedForwardPostNormBias};
+    std::vector<const Weight *> all = layer.all();
     for (const ExpertWeights &expert : layer.experts)
         all.insert(all.end(), {&expert.gate, &expert.up, &expert.down});
     for (const Weight *weight : all) {

@@ -73,6 +73,9 @@ struct CpuKernels
     void (*gelu)(const float *x, std::int64_t n, float *y);
     /// x = cap · tanh(x / cap), 2e-7 · cap off at most
     void (*softCap)(float cap, std::int64_t n, float *x);
+    /// As quantizeRow, for weights that are kept: the scales of Q4_0 and Q5_0 are searched for the least
+    /// squared error, and there are Q4_K, Q5_K and Q6_K. NaN counts as 0. The same bytes on every set.
+    void (*quantizeWeights)(TensorType type, const float *x, std::int64_t n, std::byte *out);
 };
 
 /// The kernels for `level`, or nullptr where this machine cannot run them.

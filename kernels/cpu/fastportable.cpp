@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define TOKENLOUPE_PORTABLE_FAST_KERNELS
 #include "kernels/cpu/fasttable.h"
 #include "kernels/cpu/fastvectorportable.h"
 #include "kernels/cpu/isakernels.h"

@@ -34,10 +34,12 @@ void rowScale(std::uint32_t largestBits, float *scale, float *inverse)
 }
 
 template <class V>
-void quantizeBlock(const float *x, typename V::Floats inverse, std::byte *out)
+void quantizeBlock(const float *x, typename V::Floats inverse, std::byte *blockOut, std::byte *wordsOut,
+                   std::byte *sumsOut)
 {
     using Ints = typename V::Ints;
     ActivationBlock block;
+    ActivationWords words;
     for (int half = 0; half < 2; ++half) {
         // note: NaN times the zero that stands for such rows gives some integer; the row's scale is NaN.
         const Ints value = V::round(V::multiply(V::load(x + 16 * half), inverse));
@@ -45,11 +47,15 @@ void quantizeBlock(const float *x, typename V::Floats inverse, std::byte *out)
         const Ints low = V::subtractInts(value, V::template shiftLeft<7>(high));
         V::storeBytes(block.low + 16 * half, low);
         V::storeBytes(block.high + 16 * half, high);
+        V::storeShuffled(words.value + 16 * half, value);
         block.halfSum[half] = V::sum(value);
     }
     block.sum = block.halfSum[0] + block.halfSum[1];
     block.floatSum = float(block.sum);
-    std::memcpy(out, &block, sizeof block);
+    const ActivationSums sums{{float(block.halfSum[0]), float(block.halfSum[1])}, block.floatSum, 0.0F};
+    std::memcpy(blockOut, &block, sizeof block);
+    std::memcpy(wordsOut, &words, sizeof words);
+    std::memcpy(sumsOut, &sums, sizeof sums);
 }
 
 template <class V>
@@ -62,10 +68,15 @@ void quantizeRow(const float *x, std::int64_t n, std::byte *out)
     float inverse = 0.0F;
     rowScale<V>(std::uint32_t(V::largest(largest)), &row.scale, &inverse);
     std::memcpy(out, &row, sizeof row);
-    out += sizeof row;
+    std::byte *blocks = out + sizeof row;
+    std::byte *words = out + activationWordsAt(n);
+    std::byte *sums = out + activationSumsAt(n);
     const typename V::Floats inverses = V::all(inverse);
-    for (std::int64_t i = 0; i < n; i += quantBlockValues, out += sizeof(ActivationBlock))
-        quantizeBlock<V>(x + i, inverses, out);
+    for (std::int64_t b = 0; b < n / quantBlockValues; ++b)
+        quantizeBlock<V>(x + b * quantBlockValues, inverses,
+                         blocks + b * std::ptrdiff_t(sizeof(ActivationBlock)),
+                         words + b * std::ptrdiff_t(sizeof(ActivationWords)),
+                         sums + b * std::ptrdiff_t(sizeof(ActivationSums)));
 }
 
 } // namespace tokenloupe::fastkernel

@@ -16,7 +16,11 @@ struct FastVector
     using Ints = __m512i;
     using Bytes = __m512i;
 
-    static constexpr int tokens = 8;
+    using Words = __m512i;
+
+    static constexpr int wordTokens = 3;
+    static constexpr int tileStripes = 2;
+    static constexpr int tileTokens = 6;
 
     static Floats zero() { return _mm512_setzero_ps(); }
     static Floats all(float value) { return _mm512_set1_ps(value); }
@@ -26,6 +30,8 @@ struct FastVector
     {
         return _mm512_cvtph_ps(_mm256_loadu_si256(static_cast<const __m256i *>(p)));
     }
+    static Floats loadFloats(const void *p) { return _mm512_loadu_ps(p); }
+    static void storeFloats(void *p, Floats a) { _mm512_storeu_ps(p, a); }
     static void storePart(float *p, Floats a, int n)
     {
         _mm512_mask_storeu_ps(p, __mmask16((1U << n) - 1U), a);
@@ -39,6 +45,16 @@ struct FastVector
     static Ints addInts(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
     static Ints subtractInts(Ints a, Ints b) { return _mm512_sub_epi32(a, b); }
     static Ints largerInts(Ints a, Ints b) { return _mm512_max_epi32(a, b); }
+    static Ints multiplyInts(Ints a, Ints b) { return _mm512_mullo_epi32(a, b); }
+    static Ints bothInts(Ints a, int mask) { return _mm512_and_si512(a, _mm512_set1_epi32(mask)); }
+    static Ints eitherInts(Ints a, Ints b) { return _mm512_or_si512(a, b); }
+    static Ints loadInts(const void *p) { return _mm512_loadu_si512(p); }
+    static Ints loadByteInts(const void *p)
+    {
+        return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i *>(p)));
+    }
+    static Floats asFloats(Ints a) { return _mm512_castsi512_ps(a); }
+    static Floats lowerHalves(Ints a) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(a)); }
     template <int bits>
     static Ints shiftLeft(Ints a)
     {
@@ -62,20 +78,65 @@ struct FastVector
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(a));
     }
 
+    static void storeShuffled(std::int16_t *p, Ints a)
+    {
+        const __m256i words = _mm512_cvtepi32_epi16(a);
+        _mm256_storeu_si256(reinterpret_cast<__m256i *>(p),
+                            _mm256_shufflehi_epi16(_mm256_shufflelo_epi16(words, 0xD8), 0xD8));
+    }
+
     static Bytes loadBytes(const void *p) { return _mm512_loadu_si512(p); }
     static Bytes lowNibbles(Bytes a) { return _mm512_and_si512(a, _mm512_set1_epi8(15)); }
     static Bytes highNibbles(Bytes a) { return lowNibbles(_mm512_srli_epi16(a, 4)); }
-    template <int j>
-    static Bytes withFifthBit(Bytes a, Bytes fifth)
+    template <int from, int count, int to>
+    static Bytes bitField(Bytes a)
     {
-        const Bytes there = j <= 4 ? _mm512_slli_epi16(fifth, unsigned(j <= 4 ? 4 - j : 0))
-                                   : _mm512_srli_epi16(fifth, unsigned(j <= 4 ? 0 : j - 4));
-        return _mm512_ternarylogic_epi32(a, there, _mm512_set1_epi8(16), 0xF8); // a | (there & 16)
+        return _mm512_and_si512(moved<from, to>(a), _mm512_set1_epi8(((1 << count) - 1) << to));
+    }
+    template <int from, int count, int to>
+    static Bytes withBitField(Bytes a, Bytes b)
+    {
+        const Bytes mask = _mm512_set1_epi8(((1 << count) - 1) << to);
+        return _mm512_ternarylogic_epi32(a, moved<from, to>(b), mask, 0xF8); // a | (b & mask)
+    }
+    static Bytes lookUp(const std::uint8_t (&table)[16], Bytes a)
+    {
+        const __m128i entries = _mm_loadu_si128(reinterpret_cast<const __m128i *>(table));
+        return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(entries), a);
     }
     template <int codeBits>
     static Ints dot(Ints sum, Bytes codes, const void *four)
     {
         return _mm512_dpbusd_epi32(sum, codes, allInts(four));
+    }
+
+    static Words evenBytes(Bytes a) { return _mm512_and_si512(a, _mm512_set1_epi16(0x00FF)); }
+    static Words oddBytes(Bytes a) { return _mm512_srli_epi16(a, 8); }
+    static Words twice(Ints a)
+    {
+        return _mm512_or_si512(_mm512_and_si512(a, _mm512_set1_epi32(0xFFFF)), _mm512_slli_epi32(a, 16));
+    }
+    static Words subtractWords(Words a, int value)
+    {
+        return _mm512_sub_epi16(a, _mm512_set1_epi16(std::int16_t(value)));
+    }
+    static Words multiplyWords(Words a, Words b) { return _mm512_mullo_epi16(a, b); }
+    static Words loadWords(const void *p) { return _mm512_loadu_si512(p); }
+    static void storeWords(void *p, Words a) { _mm512_storeu_si512(p, a); }
+    static Words twoWords(const void *p) { return allInts(p); }
+    static Ints dotWords(Ints sum, Words a, Words b) { return _mm512_dpwssd_epi32(sum, a, b); }
+
+private:
+    /// Bit `from` to bit `to`; what comes over from the next byte has to be masked.
+    template <int from, int to>
+    static Bytes moved(Bytes a)
+    {
+        if constexpr (from < to)
+            return _mm512_slli_epi16(a, to - from);
+        else if constexpr (from > to)
+            return _mm512_srli_epi16(a, from - to);
+        else
+            return a;
     }
 };
 

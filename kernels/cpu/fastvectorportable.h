@@ -28,7 +28,14 @@ struct FastVector
         std::uint8_t byte[64];
     };
 
-    static constexpr int tokens = 2; ///< that the matrix product works on together
+    struct Words
+    {
+        std::int16_t word[32];
+    };
+
+    static constexpr int wordTokens = 2;  ///< from so many on fastwords.h is faster
+    static constexpr int tileStripes = 1; ///< stripes and tokens that are worked on together there
+    static constexpr int tileTokens = 2;
 
     static Floats zero() { return all(0.0F); }
     static Floats all(float value)
@@ -53,6 +60,13 @@ struct FastVector
         std::memcpy(halves, p, sizeof halves);
         return floats([&](int i) { return halfToFloat(halves[i]); });
     }
+    static Floats loadFloats(const void *p)
+    {
+        Floats a;
+        std::memcpy(a.lane, p, sizeof a.lane);
+        return a;
+    }
+    static void storeFloats(void *p, const Floats &a) { std::memcpy(p, a.lane, sizeof a.lane); }
     /// The first n lanes.
     static void storePart(float *p, const Floats &a, int n)
     {
@@ -91,10 +105,45 @@ struct FastVector
     {
         return ints([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
     }
+    static Ints multiplyInts(const Ints &a, const Ints &b)
+    {
+        return ints([&](int i) { return a.lane[i] * b.lane[i]; });
+    }
+    static Ints bothInts(const Ints &a, int mask)
+    {
+        return ints([&](int i) { return a.lane[i] & mask; });
+    }
+    static Ints eitherInts(const Ints &a, const Ints &b)
+    {
+        return ints([&](int i) { return a.lane[i] | b.lane[i]; });
+    }
+    static Ints loadInts(const void *p)
+    {
+        Ints a;
+        std::memcpy(a.lane, p, sizeof a.lane);
+        return a;
+    }
+    /// Sixteen unsigned bytes.
+    static Ints loadByteInts(const void *p)
+    {
+        std::uint8_t bytes[16];
+        std::memcpy(bytes, p, sizeof bytes);
+        return ints([&](int i) { return bytes[i]; });
+    }
+    /// The bits as float32.
+    static Floats asFloats(const Ints &a)
+    {
+        return floats([&](int i) { return bitsToFloat(std::uint32_t(a.lane[i])); });
+    }
+    /// The binary16 number in the lower half of each lane.
+    static Floats lowerHalves(const Ints &a)
+    {
+        return floats([&](int i) { return halfToFloat(std::uint16_t(a.lane[i])); });
+    }
     template <int bits>
     static Ints shiftLeft(const Ints &a)
     {
-        return ints([&](int i) { return a.lane[i] * (1 << bits); });
+        return ints([&](int i) { return std::int32_t(std::uint32_t(a.lane[i]) << bits); });
     }
     /// Towards minus infinity.
     template <int bits>
@@ -140,6 +189,13 @@ struct FastVector
             p[i] = std::int8_t(a.lane[i]);
     }
 
+    /// The lower halves of the lanes, of every four in the order 0 2 1 3.
+    static void storeShuffled(std::int16_t *p, const Ints &a)
+    {
+        for (int i = 0; i < 16; ++i)
+            p[i] = std::int16_t(a.lane[i / 4 * 4 + i % 4 % 2 * 2 + i % 4 / 2]);
+    }
+
     static Bytes loadBytes(const void *p)
     {
         Bytes a;
@@ -154,11 +210,22 @@ struct FastVector
     {
         return bytes([&](int i) { return a.byte[i] >> 4; });
     }
-    /// Bit j of each byte of `fifth` becomes bit 4.
-    template <int j>
-    static Bytes withFifthBit(const Bytes &a, const Bytes &fifth)
+    /// `count` bits of each byte, the lowest of them bit `from`, moved so that it is bit `to`.
+    template <int from, int count, int to>
+    static Bytes bitField(const Bytes &a)
     {
-        return bytes([&](int i) { return a.byte[i] | ((fifth.byte[i] >> j) & 1) << 4; });
+        return bytes([&](int i) { return ((a.byte[i] >> from) & ((1 << count) - 1)) << to; });
+    }
+    /// a | bitField(b)
+    template <int from, int count, int to>
+    static Bytes withBitField(const Bytes &a, const Bytes &b)
+    {
+        return bytes([&](int i) { return a.byte[i] | ((b.byte[i] >> from) & ((1 << count) - 1)) << to; });
+    }
+    /// table[a] for bytes below 16.
+    static Bytes lookUp(const std::uint8_t (&table)[16], const Bytes &a)
+    {
+        return bytes([&](int i) { return table[a.byte[i]]; });
     }
     /// sum[lane] += Σ codes[4 · lane + k] · x[k], k = 0 … 3: unsigned codes of codeBits bits times the four
     /// signed bytes at `four`.
@@ -173,7 +240,59 @@ struct FastVector
         });
     }
 
+    /// Bytes 0 and 2, or 1 and 3, of each lane as two words.
+    static Words evenBytes(const Bytes &a)
+    {
+        return words([&](int i) { return a.byte[2 * i]; });
+    }
+    static Words oddBytes(const Bytes &a)
+    {
+        return words([&](int i) { return a.byte[2 * i + 1]; });
+    }
+    /// Both words of a lane are the lane's number.
+    static Words twice(const Ints &a)
+    {
+        return words([&](int i) { return a.lane[i / 2]; });
+    }
+    static Words subtractWords(const Words &a, int value)
+    {
+        return words([&](int i) { return a.word[i] - value; });
+    }
+    static Words multiplyWords(const Words &a, const Words &b)
+    {
+        return words([&](int i) { return a.word[i] * b.word[i]; });
+    }
+    static Words loadWords(const void *p)
+    {
+        Words a;
+        std::memcpy(a.word, p, sizeof a.word);
+        return a;
+    }
+    static void storeWords(void *p, const Words &a) { std::memcpy(p, a.word, sizeof a.word); }
+    /// The two words at p in all lanes.
+    static Words twoWords(const void *p)
+    {
+        std::int16_t two[2];
+        std::memcpy(two, p, sizeof two);
+        return words([&](int i) { return two[i % 2]; });
+    }
+    /// sum[lane] += the products of the lane's two words
+    static Ints dotWords(const Ints &sum, const Words &a, const Words &b)
+    {
+        return ints([&](int i) {
+            return sum.lane[i] + a.word[2 * i] * b.word[2 * i] + a.word[2 * i + 1] * b.word[2 * i + 1];
+        });
+    }
+
 private:
+    template <class Function>
+    static Words words(Function function)
+    {
+        Words a;
+        for (int i = 0; i < 32; ++i)
+            a.word[i] = std::int16_t(function(i));
+        return a;
+    }
     template <class Function>
     static Floats floats(Function function)
     {

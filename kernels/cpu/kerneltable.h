@@ -6,6 +6,7 @@
 #include "kernels/cpu/matmulkernels.h"
 #include "kernels/cpu/quantizekernels.h"
 #include "kernels/cpu/vectorkernels.h"
+#include "kernels/cpu/weightquantize.h"
 
 namespace tokenloupe::kernel {
 
@@ -16,7 +17,7 @@ constexpr CpuKernels table(IsaLevel level, const char *name)
     return {level,           name,        matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
             siluMultiply<V>, dot<V>,      axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
             maximum<V>,      toHalf<V>,   fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
-            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>};
+            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>,        quantizeWeights<V>};
 }
 
 } // namespace tokenloupe::kernel

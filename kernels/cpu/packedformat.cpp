@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/packedformat.h"
 
+#include "kernels/cpu/packedsuper.h"
+#include "kernels/cpu/wholestripe.h"
 #include "kernels/formats/blocks.h"
 
 #include <cstring>
@@ -8,22 +10,6 @@
 namespace tokenloupe {
 
 namespace {
-
-/// How a file's block becomes a part of a stripe.
-struct BlockShape
-{
-    int scaleHalves = 0;   // binary16 numbers at the start of a block
-    int fifthBytes = 0;    // then the fifth bits
-    int codeBytes = 0;     // then the codes
-    std::uint8_t flip = 0; // of each code byte: signed codes become unsigned
-
-    int fileBytes() const { return 2 * scaleHalves + fifthBytes + codeBytes; }
-    std::int64_t scaleBytes(std::int64_t blocks) const
-    {
-        return (blocks * scaleHalves * 2 * stripeRows + 63) / 64 * 64;
-    }
-    std::int64_t stripeCodeBytes() const { return std::int64_t(fifthBytes + codeBytes) * stripeRows; }
-};
 
 BlockShape shapeOf(TensorType type)
 {
@@ -43,18 +29,7 @@ BlockShape shapeOf(TensorType type)
     }
 }
 
-/// The file keeps bit i for value i. In a stripe, byte k of a row holds what belongs to the values that lie
-/// in byte k of a lane: bit j for value 4·j + k.
-std::uint32_t spreadFifthBits(std::uint32_t bits)
-{
-    std::uint32_t out = 0;
-    for (unsigned k = 0; k < 4; ++k) {
-        for (unsigned j = 0; j < 8; ++j)
-            out |= ((bits >> (4 * j + k)) & 1U) << (8 * k + j);
-    }
-    return out;
-}
-
+/// Inverse of spreadFifthBits().
 std::uint32_t gatherFifthBits(std::uint32_t bits)
 {
     std::uint32_t out = 0;
@@ -63,6 +38,18 @@ std::uint32_t gatherFifthBits(std::uint32_t bits)
             out |= ((bits >> (8 * k + j)) & 1U) << (4 * j + k);
     }
     return out;
+}
+
+/// Of `blocks` blocks, in a stripe.
+std::int64_t scaleBytes(const BlockShape &shape, std::int64_t blocks)
+{
+    return (blocks * shape.scaleHalves * 2 * stripeRows + 63) / 64 * 64;
+}
+
+/// Of one block, in a stripe.
+std::int64_t stripeCodeBytes(const BlockShape &shape)
+{
+    return std::int64_t(shape.fifthBytes + shape.codeBytes) * stripeRows;
 }
 
 std::uint32_t readWord(const std::byte *p)
@@ -82,7 +69,7 @@ struct Place
 {
     Place(const BlockShape &shape, std::int64_t columns, std::int64_t block, int row)
         : scales(block * shape.scaleHalves * 2 * stripeRows + 2 * std::int64_t(row))
-        , codes(shape.scaleBytes(columns / quantBlockValues) + block * shape.stripeCodeBytes() +
+        , codes(scaleBytes(shape, columns / quantBlockValues) + block * stripeCodeBytes(shape) +
                 4 * std::int64_t(row))
     {}
     std::int64_t scales; // of the first; the next is 32 bytes further
@@ -121,14 +108,16 @@ void unpackBlock(const BlockShape &shape, const std::byte *scales, const std::by
 
 bool isPackable(TensorType type)
 {
-    return shapeOf(type).codeBytes > 0;
+    return shapeOf(type).codeBytes > 0 || wordShapeOf(type).blockValues > 0;
 }
 
 std::int64_t packedStripeBytes(TensorType type, std::int64_t columns)
 {
+    if (const WordShape words = wordShapeOf(type); words.blockValues > 0)
+        return words.stripeBytes(columns / words.blockValues);
     const BlockShape shape = shapeOf(type);
     const std::int64_t blocks = columns / quantBlockValues;
-    return shape.scaleBytes(blocks) + blocks * shape.stripeCodeBytes();
+    return scaleBytes(shape, blocks) + blocks * stripeCodeBytes(shape);
 }
 
 std::int64_t packedBytes(TensorType type, std::int64_t rows, std::int64_t columns)
@@ -138,17 +127,26 @@ std::int64_t packedBytes(TensorType type, std::int64_t rows, std::int64_t column
 
 void packStripes(const WeightMatrix &w, std::int64_t begin, std::int64_t end, std::byte *packed)
 {
+    if (const WordShape words = wordShapeOf(w.type); words.blockValues > 0)
+        return packWordStripes(words, w, begin, end, packed);
     const BlockShape shape = shapeOf(w.type);
     const std::int64_t blocks = w.columns / quantBlockValues;
     const std::int64_t stripeBytes = packedStripeBytes(w.type, w.columns);
     for (std::int64_t stripe = begin; stripe < end; ++stripe) {
         std::byte *out = packed + stripe * stripeBytes;
         const std::int64_t first = stripe * stripeRows;
-        const int used = w.rows - first < stripeRows ? int(w.rows - first) : stripeRows;
-        if (used < stripeRows || blocks % 2 != 0)
-            std::memset(out, 0, std::size_t(stripeBytes));
+        const std::int64_t rowBytes = blocks * shape.fileBytes();
+        if (w.rows - first >= stripeRows) {
+            const std::int64_t used = blocks * shape.scaleHalves * 2 * stripeRows;
+            std::memset(out + used, 0, std::size_t(scaleBytes(shape, blocks) - used));
+            packWholeStripe(shape, w.data + first * rowBytes, rowBytes, blocks, out,
+                            out + scaleBytes(shape, blocks));
+            continue;
+        }
+        const int used = int(w.rows - first);
+        std::memset(out, 0, std::size_t(stripeBytes));
         for (int row = 0; row < used; ++row) {
-            const std::byte *from = w.data + (first + row) * blocks * shape.fileBytes();
+            const std::byte *from = w.data + (first + row) * rowBytes;
             for (std::int64_t block = 0; block < blocks; ++block, from += shape.fileBytes()) {
                 const Place place(shape, w.columns, block, row);
                 packBlock(shape, from, out + place.scales, out + place.codes);
@@ -159,6 +157,8 @@ void packStripes(const WeightMatrix &w, std::int64_t begin, std::int64_t end, st
 
 void unpackRow(const PackedMatrix &w, std::int64_t row, std::byte *out)
 {
+    if (const WordShape words = wordShapeOf(w.type); words.blockValues > 0)
+        return unpackWordRow(words, w, row, out);
     const BlockShape shape = shapeOf(w.type);
     const std::byte *stripe = w.data + row / stripeRows * packedStripeBytes(w.type, w.columns);
     for (std::int64_t block = 0; block < w.columns / quantBlockValues; ++block, out += shape.fileBytes()) {

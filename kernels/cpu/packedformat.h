@@ -14,6 +14,8 @@ namespace tokenloupe {
 ///   scales of a block: 16 binary16 d, one for each row; then 16 m for the types that have one
 ///   codes of a block:  for Q5 the fifth bits (16 × 4 bytes), then 4 (Q8: 8) × 16 × 4 bytes: of each row in
 ///                      turn the same four bytes of the file's block
+/// The types with blocks of 256 columns keep their words as they are, all scales but a last half word among
+/// the codes.
 /// It takes as many bytes as the file's form, but for the padding of the last stripe and of the scales.
 struct PackedMatrix
 {
@@ -58,10 +60,36 @@ struct ActivationRow
     std::int32_t unused[3];
 };
 
-constexpr std::int64_t activationRowBytes(std::int64_t columns)
+/// The same 32 values as one number each, of every four columns first the even, then the odd: 0 2 1 3.
+struct ActivationWords
+{
+    std::int16_t value[32];
+};
+
+/// Sums of the values, exact.
+struct ActivationSums
+{
+    float half[2]; ///< of values 0 … 15 and 16 … 31
+    float whole;
+    float unused;
+};
+
+/// A row is an ActivationRow, an ActivationBlock for each 32 columns, then as many ActivationWords, on a
+/// 64-byte line if the row is, then as many ActivationSums. So each way to multiply reads one dense part.
+constexpr std::int64_t activationWordsAt(std::int64_t columns)
 {
     const std::int64_t bytes =
         std::int64_t(sizeof(ActivationRow)) + columns / 32 * std::int64_t(sizeof(ActivationBlock));
+    return (bytes + 63) / 64 * 64;
+}
+constexpr std::int64_t activationSumsAt(std::int64_t columns)
+{
+    return activationWordsAt(columns) + columns / 32 * std::int64_t(sizeof(ActivationWords));
+}
+constexpr std::int64_t activationRowBytes(std::int64_t columns)
+{
+    const std::int64_t bytes =
+        activationSumsAt(columns) + columns / 32 * std::int64_t(sizeof(ActivationSums));
     return (bytes + 63) / 64 * 64;
 }
 

@@ -31,6 +31,11 @@ struct Vector
     static constexpr int decodeRows = 4;
     static constexpr int tileRows = 3;
     static constexpr int tileTokens = 2;
+    static constexpr int scoreLanes = 1;
+    static constexpr int valueLanes = 2;
+    static constexpr int valueRegisters = 2;
+    static constexpr int tileKeys = 1;
+    static constexpr int tileQueries = 2;
 
     static Reg zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
     static Reg all(float value) { return {_mm256_set1_ps(value), _mm256_set1_ps(value)}; }
@@ -57,6 +62,11 @@ struct Vector
     static void storeGroup(float *p, Group a) { _mm256_storeu_ps(p, a); }
     static Group multiplyAddGroup(Group a, Group b, Group c) { return _mm256_fmadd_ps(a, b, c); }
     static void keep(Group &a) { __asm__("" : "+x"(a)); }
+    static void keep(Reg &a)
+    {
+        keep(a.low);
+        keep(a.high);
+    }
 
     static Reg add(Reg a, Reg b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
     static Reg subtract(Reg a, Reg b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }
@@ -101,6 +111,28 @@ struct Vector
         const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
         const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
         return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+    }
+
+    static void transpose(Reg (&a)[16])
+    {
+        __m256 topLeft[8];
+        __m256 topRight[8];
+        __m256 bottomLeft[8];
+        __m256 bottomRight[8];
+        for (int i = 0; i < 8; ++i) {
+            topLeft[i] = a[i].low;
+            topRight[i] = a[i].high;
+            bottomLeft[i] = a[i + 8].low;
+            bottomRight[i] = a[i + 8].high;
+        }
+        transposeEight(topLeft);
+        transposeEight(topRight);
+        transposeEight(bottomLeft);
+        transposeEight(bottomRight);
+        for (int i = 0; i < 8; ++i) {
+            a[i] = {topLeft[i], bottomLeft[i]};
+            a[i + 8] = {topRight[i], bottomRight[i]};
+        }
     }
 
     static DoubleReg zeroDouble()
@@ -222,6 +254,24 @@ private:
     static __m256 joinHalves(__m256 a, __m256 b)
     {
         return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+    }
+    static void transposeEight(__m256 (&a)[8])
+    {
+        for (int i = 0; i < 8; i += 4) {
+            const __m256d low = _mm256_castps_pd(_mm256_unpacklo_ps(a[i], a[i + 1]));
+            const __m256d high = _mm256_castps_pd(_mm256_unpackhi_ps(a[i], a[i + 1]));
+            const __m256d nextLow = _mm256_castps_pd(_mm256_unpacklo_ps(a[i + 2], a[i + 3]));
+            const __m256d nextHigh = _mm256_castps_pd(_mm256_unpackhi_ps(a[i + 2], a[i + 3]));
+            a[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(low, nextLow));
+            a[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low, nextLow));
+            a[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(high, nextHigh));
+            a[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(high, nextHigh));
+        }
+        for (int i = 0; i < 4; ++i) {
+            const __m256 first = a[i];
+            a[i] = _mm256_permute2f128_ps(first, a[i + 4], 0x20);
+            a[i + 4] = _mm256_permute2f128_ps(first, a[i + 4], 0x31);
+        }
     }
     /// In two steps: the first product is exact, the second rounds once, also where the result is subnormal.
     static __m256 scaleEight(__m256 a, __m256 biased, __m256 bias)

@@ -28,6 +28,11 @@ struct Vector
     static constexpr int decodeRows = 4;
     static constexpr int tileRows = 8;
     static constexpr int tileTokens = 3;
+    static constexpr int scoreLanes = 6;
+    static constexpr int valueLanes = 6;
+    static constexpr int valueRegisters = 4;
+    static constexpr int tileKeys = 2;
+    static constexpr int tileQueries = 4;
 
     static Reg zero() { return _mm512_setzero_ps(); }
     static Reg all(float value) { return _mm512_set1_ps(value); }
@@ -81,6 +86,14 @@ struct Vector
         const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
         const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
         return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+    }
+
+    static void transpose(Reg (&a)[16])
+    {
+        for (int i = 0; i < 16; i += 4)
+            transposeQuarters(a[i], a[i + 1], a[i + 2], a[i + 3]);
+        for (int i = 0; i < 4; ++i)
+            gatherQuarters(a[i], a[i + 4], a[i + 8], a[i + 12]);
     }
 
     static DoubleReg zeroDouble() { return {_mm512_setzero_pd(), _mm512_setzero_pd()}; }
@@ -164,6 +177,30 @@ private:
     static __m512 joinHalves(__m512 a, __m512 b)
     {
         return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
+    }
+    /// Of four registers, each quarter for itself: a[i] gets value i of all four.
+    static void transposeQuarters(Reg &a, Reg &b, Reg &c, Reg &d)
+    {
+        const __m512d ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
+        const __m512d cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d));
+        const __m512d abHigh = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
+        const __m512d cdHigh = _mm512_castps_pd(_mm512_unpackhi_ps(c, d));
+        a = _mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd));
+        b = _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd));
+        c = _mm512_castpd_ps(_mm512_unpacklo_pd(abHigh, cdHigh));
+        d = _mm512_castpd_ps(_mm512_unpackhi_pd(abHigh, cdHigh));
+    }
+    /// Of four registers: a gets the first quarters of all four, and so on.
+    static void gatherQuarters(Reg &a, Reg &b, Reg &c, Reg &d)
+    {
+        const Reg abLow = _mm512_shuffle_f32x4(a, b, 0x44);
+        const Reg abHigh = _mm512_shuffle_f32x4(a, b, 0xEE);
+        const Reg cdLow = _mm512_shuffle_f32x4(c, d, 0x44);
+        const Reg cdHigh = _mm512_shuffle_f32x4(c, d, 0xEE);
+        a = _mm512_shuffle_f32x4(abLow, cdLow, 0x88);
+        b = _mm512_shuffle_f32x4(abLow, cdLow, 0xDD);
+        c = _mm512_shuffle_f32x4(abHigh, cdHigh, 0x88);
+        d = _mm512_shuffle_f32x4(abHigh, cdHigh, 0xDD);
     }
 };
 

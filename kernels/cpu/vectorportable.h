@@ -33,6 +33,11 @@ struct Vector
     static constexpr int decodeRows = 1; ///< rows of a matrix-vector product that are worked on together
     static constexpr int tileRows = 2;   ///< rows × tokens of the block of sums of a matrix-matrix product
     static constexpr int tileTokens = 1;
+    static constexpr int scoreLanes = 1;     ///< queries that share a key while it is in a register
+    static constexpr int valueLanes = 1;     ///< weighted sums that share a value, and how many times
+    static constexpr int valueRegisters = 1; ///< sixteen columns of each
+    static constexpr int tileKeys = 1;       ///< times sixteen transposed keys × queries of the block of sums
+    static constexpr int tileQueries = 1;
 
     static Reg zero() { return all(0.0F); }
     static Reg all(float value)
@@ -145,6 +150,18 @@ struct Vector
         for (const float lane : a.lane)
             result = lane > result ? lane : result;
         return result;
+    }
+
+    /// Value j of register i becomes value i of register j.
+    static void transpose(Reg (&a)[16])
+    {
+        for (int i = 0; i < 16; ++i) {
+            for (int j = 0; j < i; ++j) {
+                const float value = a[i].lane[j];
+                a[i].lane[j] = a[j].lane[i];
+                a[j].lane[i] = value;
+            }
+        }
     }
 
     static DoubleReg zeroDouble()

@@ -66,4 +66,13 @@ const TensorTypeTraits *tensorTypeTraits(std::uint32_t id)
     return &table[id];
 }
 
+std::optional<TensorType> tensorTypeNamed(std::string_view name)
+{
+    for (std::uint32_t id = 0; id < tableSize; ++id) {
+        if (table[id].name && table[id].name == name)
+            return static_cast<TensorType>(id);
+    }
+    return std::nullopt;
+}
+
 } // namespace tokenloupe

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace tokenloupe {
 
@@ -57,5 +59,7 @@ inline const TensorTypeTraits &traitsOf(TensorType type)
 {
     return *tensorTypeTraits(static_cast<std::uint32_t>(type));
 }
+/// The type of that name, in capitals as above.
+std::optional<TensorType> tensorTypeNamed(std::string_view name);
 
 } // namespace tokenloupe

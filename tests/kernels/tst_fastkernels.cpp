@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/fastkernels.h"
+#include "kernels/formats/superblocks.h"
 #include "tests/kernels/kernelcases.h"
 #include "tests/support/testmain.h"
 
 #include <QRegularExpression>
 #include <QString>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 using namespace tokenloupe;
@@ -23,7 +25,8 @@ struct Shape
 // Single rows, stripes that are not full, odd numbers of blocks (the scales end within a line), more tokens
 // than are worked on together.
 const std::vector<Shape> shapes = {{1, 32, 1},   {3, 32, 2},   {16, 64, 3},   {17, 96, 9},   {48, 576, 1},
-                                   {33, 576, 8}, {21, 800, 7}, {5, 1568, 17}, {40, 1536, 4}, {31, 160, 100}};
+                                   {33, 576, 8}, {21, 800, 7}, {5, 1568, 17}, {40, 1536, 4}, {31, 160, 100},
+                                   {3, 256, 2},  {17, 768, 9}, {33, 512, 1},  {50, 2304, 5}, {16, 256, 197}};
 
 std::vector<TensorType> packableTypes()
 {
@@ -62,6 +65,55 @@ struct Quantized : FencedMemory<std::byte>
                                 data() + t * activationRowBytes(shape.columns));
     }
 };
+
+/// A block whose weights are all as far from zero as the type allows with 1.0 as its binary16 scales.
+std::vector<std::byte> largestBlock(TensorType type)
+{
+    const TensorTypeTraits &traits = traitsOf(type);
+    const bool zeros = type == TensorType::Q3_K || type == TensorType::Q6_K || type == TensorType::IQ4_NL ||
+                       type == TensorType::IQ4_XS; // stand for the lowest number
+    std::vector<std::byte> block(traits.blockBytes, std::byte(zeros ? 0 : 0xFF));
+    const auto setOne = [&](std::size_t at) {
+        block[at] = std::byte(0x00);
+        block[at + 1] = std::byte(0x3C);
+    };
+    switch (type) {
+    case TensorType::Q2_K:
+        setOne(offsetof(BlockQ2_K, d));
+        setOne(offsetof(BlockQ2_K, dmin));
+        std::memset(block.data(), 0x0F, 16); // scales; no minima, which would take away from the rest
+        break;
+    case TensorType::Q3_K:
+        setOne(offsetof(BlockQ3_K, d));
+        break;
+    case TensorType::Q4_K:
+    case TensorType::Q5_K:
+        setOne(0);
+        setOne(2);
+        std::memset(block.data() + 8, 0x00, 4); // the minima
+        std::memset(block.data() + 12, 0x0F, 4);
+        break;
+    case TensorType::Q6_K:
+        setOne(offsetof(BlockQ6_K, d));
+        std::memset(block.data() + offsetof(BlockQ6_K, scales), 0x80, 16);
+        break;
+    case TensorType::Q8_0:
+        setOne(0);
+        std::memset(block.data() + 2, 0x80, 32);
+        break;
+    case TensorType::MXFP4:
+        block[0] = std::byte(128);
+        break;
+    case TensorType::Q4_1:
+    case TensorType::Q5_1:
+        setOne(0);
+        setOne(2);
+        break;
+    default:
+        setOne(0);
+    }
+    return block;
+}
 
 /// What an ActivationRow stands for.
 std::vector<double> valuesOf(const std::byte *row, int columns)
@@ -220,6 +272,19 @@ void TestFastKernels::quantizesToTheNearest()
             QCOMPARE(block.halfSum[1], sums[1]);
             QCOMPARE(block.sum, sums[0] + sums[1]);
             TOKENLOUPE_COMPARE_EXACT(block.floatSum, block.sum);
+            ActivationWords words;
+            std::memcpy(&words, row + activationWordsAt(shape.columns) + std::size_t(b) * sizeof words,
+                        sizeof words);
+            for (int i = 0; i < 32; i += 4) {
+                for (const auto &[at, value] : {std::pair(0, 0), {1, 2}, {2, 1}, {3, 3}})
+                    QCOMPARE(int(words.value[i + at]), 128 * block.high[i + value] + block.low[i + value]);
+            }
+            ActivationSums floatSums;
+            std::memcpy(&floatSums, row + activationSumsAt(shape.columns) + std::size_t(b) * sizeof floatSums,
+                        sizeof floatSums);
+            TOKENLOUPE_COMPARE_EXACT(floatSums.half[0], sums[0]);
+            TOKENLOUPE_COMPARE_EXACT(floatSums.half[1], sums[1]);
+            TOKENLOUPE_COMPARE_EXACT(floatSums.whole, block.sum);
         }
     }
 }
@@ -353,15 +418,10 @@ void TestFastKernels::largestNumbersStayExact()
     FETCH_SHAPE();
     const std::size_t rowBytes =
         std::size_t(columns) / traitsOf(type).blockValues * traitsOf(type).blockBytes;
-    std::vector<std::byte> file(rowBytes * std::size_t(rows), std::byte(0xFF));
-    for (std::size_t block = 0; block < file.size(); block += traitsOf(type).blockBytes) {
-        for (std::size_t half = 0; half < 2; ++half) { // 1.0 as every scale; Q8_0: codes of -128
-            file[block + 2 * half] = std::byte(0x00);
-            file[block + 2 * half + 1] = std::byte(0x3C);
-        }
-        if (type == TensorType::Q8_0)
-            std::memset(file.data() + block + 2, 0x80, 32);
-    }
+    std::vector<std::byte> file;
+    const std::vector<std::byte> block = largestBlock(type);
+    while (file.size() < rowBytes * std::size_t(rows))
+        file.insert(file.end(), block.begin(), block.end());
     packStripes({type, rows, columns, file.data()}, 0, stripesOf(rows), stripes.data());
     for (const float sign : {1.0F, -1.0F}) {
         FencedMemory<float> x(std::size_t(columns * tokens));

@@ -138,28 +138,28 @@ void TestMemoryPlan::vocabularyAndProgram()
     data.model = "gpt2";
     data.texts = {"a", "b", "a text that a string object cannot hold"}; // 39 characters
     data.kinds.resize(3);
-    data.merges = {"a b"};
+    data.merges.push_back("a b");
     settings.vocabulary = vocabularyFacts(data, 1000, 10);
     settings.programBytes = 5000;
     const Result<MemoryPlan> with = planMemory(smallConfig(), 1, settings);
     QVERIFY(without && with);
     QCOMPARE(with->items.size(), without->items.size() + 2);
-    // Twice (3 × 32 and a block of 48, one merge of 32, 3 kinds), token bytes (3 × 32 + 48), 16 slots of 16,
-    // 3 × 48 of the reader's table, header, template × 40.
+    // 3 × 32 and a block of 48, one merge of 8 + 3, 3 kinds, token bytes (3 × 8 + 39 + 2), 16 slots of 16 for
+    // merges and of 8 for texts, header, template × 40.
     QCOMPARE(with->bytesOf(MemoryPart::Vocabulary),
-             std::uint64_t(2 * (96 + 48 + 32 + 3) + 96 + 48 + 256 + 3 * 48 + 1000 + 400));
+             std::uint64_t(96 + 48 + 11 + 3 + 24 + 41 + 256 + 128 + 1000 + 400));
     QCOMPARE(with->bytesOf(MemoryPart::Program), std::uint64_t(5000));
     QCOMPARE(with->total(), without->total() + with->bytesOf(MemoryPart::Vocabulary) + std::uint64_t(5000));
     for (const MemoryPart part : {MemoryPart::Vocabulary, MemoryPart::Program}) {
         QVERIFY(memoryPartName(part) != memoryPartName(MemoryPart::Runtime));
         QVERIFY(memoryPartTitle(part) != memoryPartTitle(MemoryPart::Runtime));
     }
-    // A vocabulary without merges is what the sentencepiece library holds.
+    // A vocabulary without merges has pieces with scores.
     data.model = "llama";
     data.merges.clear();
     data.scores = {0.0F, 1.0F, 2.0F};
-    QVERIFY(vocabularyBytes(vocabularyFacts(data, 0, 0)) >
-            2 * std::uint64_t(3) * (32 + 1 + 4) + 3 * std::uint64_t(200));
+    QCOMPARE(vocabularyBytes(vocabularyFacts(data, 0, 0)),
+             std::uint64_t(96 + 48 + 3 * (1 + 4) + 24 + 41 + 128));
     QCOMPARE(vocabularyBytes({}), std::uint64_t(0));
     QVERIFY(vocabularyBytes(typicalVocabulary(100000)) > 2 * vocabularyBytes(typicalVocabulary(40000)));
 }

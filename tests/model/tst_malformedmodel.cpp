@@ -144,7 +144,8 @@ void TestMalformedModel::faultsOfAModel_data()
         });
     row("soft cap below 0", bad, "attn_logit_softcapping\": expected a finite number from 0",
         [](GgufWriter &w) { w.f32("llama.attn_logit_softcapping", -1.0F); });
-    row("split", unsupported, "split into 3 files", [](GgufWriter &w) { w.u16("split.count", 3); });
+    row("split", unsupported, "split into 3 files, and this is only one",
+        [](GgufWriter &w) { w.u16("split.count", 3); });
 
     row("no tokens", bad, "key \"tokenizer.ggml.tokens\" is missing", missing("tokenizer.ggml.tokens"));
     row("tokens are numbers", bad, "expected an array of strings", [](GgufWriter &w) {

@@ -68,7 +68,7 @@ private slots:
         QVERIFY(!m.weights().layers[0].queryBias.isPresent());
         QVERIFY(!m.weights().ropeFrequencyFactors.isPresent());
         std::uint64_t bytes = 0;
-        for (const GgufTensor &tensor : m.file().tensors())
+        for (const ContainerTensor &tensor : m.container().tensors())
             bytes += tensor.bytes;
         QCOMPARE(m.weightsBytes(), bytes);
         const ModelCheck check = checkModelBytes(tinyModelBytes(options));
@@ -111,7 +111,7 @@ private slots:
             shape(layer.down, 64, 96);
         }
         // Each weight has the data of its own name.
-        const GgufFile &file = (*model)->file();
+        const ModelContainer &file = (*model)->container();
         QCOMPARE(weights.layers[1].up.data.data(), file.tensor("blk.1.ffn_up.weight")->data.data());
         QCOMPARE(weights.layers[0].keyBias.data.data(), file.tensor("blk.0.attn_k.bias")->data.data());
     }

@@ -39,10 +39,10 @@ public:
     void remove(const WeightId &id) { m_stored.erase(keyOf(id)); }
     const StoredWeight &at(const WeightId &id) const { return m_stored.at(keyOf(id)); }
 
-    std::optional<StoredWeight> find(const WeightId &id) override
+    Result<std::optional<StoredWeight>> find(const WeightId &id) override
     {
         const auto found = m_stored.find(keyOf(id));
-        return found == m_stored.end() ? std::nullopt : std::optional(found->second);
+        return found == m_stored.end() ? std::optional<StoredWeight>() : std::optional(found->second);
     }
     std::string nameOf(const WeightId &id) const override
     {

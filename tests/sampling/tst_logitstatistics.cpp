@@ -118,9 +118,9 @@ private Q_SLOTS:
         StageMeter meter(logits);
         QVERIFY(qAbs(meter.probability(TokenId(1)) - 0.234122) < 1e-6);
 
-        Candidates candidates; // as after top-k 2
-        candidates.items = {{TokenId(0), 3.0F}, {TokenId(1), 2.0F}};
-        StageMeasure measure = meter.measure(candidates);
+        CandidateSet set = *CandidateSet::of(logits);
+        set.keep(set.top(2));
+        StageMeasure measure = meter.measure(set);
         QCOMPARE(measure.candidates, 2U);
         QVERIFY(qAbs(measure.mass - 0.870530) < 1e-6);
         QVERIFY(qAbs(measure.entropyBits - 0.839942) < 1e-5); // of 0.731059, 0.268941
@@ -128,13 +128,14 @@ private Q_SLOTS:
         QCOMPARE(meter.probability(TokenId(4)), 0.0);
         QVERIFY(meter.logit(TokenId(4)) == -infinity);
 
-        candidates.items = {{TokenId(0), 6.0F}, {TokenId(1), 4.0F}}; // as after temperature 0.5
-        measure = meter.measure(candidates);
+        set.divideBy(0.5F);
+        measure = meter.measure(set);
         QCOMPARE(measure.mass, 1.0);
         QVERIFY(qAbs(meter.probability(TokenId(0)) - 0.880797) < 1e-6);
 
-        candidates.items = {{TokenId(1), 4.0F}};
-        measure = meter.measure(candidates);
+        const TokenId first[] = {TokenId(0)};
+        set.edit(first, [](TokenId, float) { return -infinity; });
+        measure = meter.measure(set);
         QVERIFY(qAbs(measure.mass - 0.119203) < 1e-6);
         QCOMPARE(measure.entropyBits, 0.0);
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/sampling/candidateset.h"
 #include "engine/sampling/samplerchain.h"
 #include "tests/sampling/samplingreference.h"
 #include "tests/support/testmain.h"
@@ -46,16 +47,17 @@ class Record : public ChainRecorder
 {
 public:
     void begin(std::span<const float> logits) override { raw.assign(logits.begin(), logits.end()); }
-    void afterStage(const StageSettings &stage, const Candidates &candidates, double microseconds) override
+    void afterStage(const StageSettings &stage, const CandidateSet &set, double microseconds) override
     {
         stages.push_back(stage);
-        lists.push_back(candidates);
+        set.copyTo(lists.emplace_back());
         times.push_back(microseconds);
     }
-    void beforeDraw(const Candidates &candidates, std::span<const double> p) override
+    void beforeDraw(const CandidateSet &survivors, const SoftmaxWeights &weights) override
     {
-        final = candidates;
-        probabilities.assign(p.begin(), p.end());
+        final.items = survivors.top(survivors.size());
+        for (const Candidate &candidate : final.items)
+            probabilities.push_back(weights.probabilityOf(candidate.logit));
     }
     void drawn(const DrawResult &result) override { draw = result; }
 
@@ -207,7 +209,7 @@ private Q_SLOTS:
                 const SamplerChain chain = chainOf(stages, 99);
                 const DrawResult draw = *chain.run(logits, {{}, step}, &record);
                 QVERIFY(draw.u >= 0.0 && draw.u < 1.0);
-                QVERIFY(record.final.order == CandidateOrder::DescendingLogit);
+                QVERIFY(std::is_sorted(record.final.items.begin(), record.final.items.end(), comesBefore));
                 double below = 0.0;
                 std::size_t i = 0;
                 for (; record.final.items[i].id != draw.token; ++i)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/hf/hfvocabulary.h"
 #include "engine/model/hf/protoreader.h"
-#include "engine/tokenizer/protowriter.h"
 #include "tests/support/testmain.h"
 #include "tests/tokenizer/hffolder.h"
+#include "tests/tokenizer/protowriter.h"
 #include "tests/tokenizer/vocabularies.h"
 
 using namespace tokenloupe;

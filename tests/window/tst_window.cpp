@@ -3,12 +3,14 @@
 
 #include "app/window/commandpalette.h"
 #include "tests/support/testmain.h"
+#include "tests/support/tinyfolder.h"
 #include "tests/theme/guiwarnings.h"
 #include "tests/window/windowfixture.h"
 #include "widgets/controls/messagebar.h"
 #include "widgets/views/chain/chainpanel.h"
 #include "widgets/views/chat/chatview.h"
 #include "widgets/views/kvcache/kvcachepanel.h"
+#include "widgets/views/precision/precisionpanel.h"
 #include "widgets/views/settings/enginesettingsdialog.h"
 
 #include <QAbstractButton>
@@ -259,6 +261,61 @@ private Q_SLOTS:
         QVERIFY(dialog->isVisible());
     }
 
+    void thePrecisionIsChosenAndRemembered()
+    {
+        {
+            WindowFixture fixture;
+            QVERIFY(fixture.openTiny());
+            QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+            const auto precision = [&] { return fixture.inspector().host.status().session.precision; };
+            QAction *exact = fixture.action(QStringLiteral("Precision: Exact"));
+            QAction *fast = fixture.action(QStringLiteral("Precision: Fast"));
+            QVERIFY(exact && fast);
+            QCOMPARE(precision(), Precision::Fast); // without a choice
+            QVERIFY(fast->isChecked() && !exact->isChecked());
+            QSignalSpy configured(&fixture.inspector().host, &EngineHost::configured);
+            exact->trigger();
+            QVERIFY(configured.wait(WindowFixture::patience));
+            QCOMPARE(precision(), Precision::Exact);
+            QVERIFY(exact->isChecked());
+            QCOMPARE(QSettings().value(QStringLiteral("engine/precision")).toString(),
+                     QStringLiteral("exact"));
+            // The chat goes on, in the other precision.
+            QCOMPARE(fixture.inspector().conversation.entries().size(), std::size_t(2));
+            QVERIFY(fixture.say(QStringLiteral("again"), 3));
+            QCOMPARE(fixture.inspector().conversation.entries().size(), std::size_t(4));
+            QCOMPARE(fixture.run()->start.arithmetic.precision, Precision::Exact);
+            bool shown = false;
+            for (const QLabel *label : fixture.window->findChildren<QLabel *>())
+                shown = shown || (label->accessibleName() == QStringLiteral("Engine") &&
+                                  label->text().contains(QStringLiteral("exact precision")) &&
+                                  label->toolTip().contains(QStringLiteral("exact kernels: F32")));
+            QVERIFY(shown);
+        }
+        WindowFixture fixture;
+        QVERIFY(fixture.openTiny());
+        QCOMPARE(fixture.inspector().host.status().session.precision, Precision::Exact);
+    }
+
+    void theShortcutComparesTheSelectedStep()
+    {
+        WindowFixture fixture;
+        QVERIFY(fixture.openTiny());
+        QAction *compare = fixture.action(QStringLiteral("Compare precisions at the selected step"));
+        QVERIFY(compare && !compare->isEnabled());
+        QVERIFY(fixture.say(QStringLiteral("hello"), 4));
+        QTRY_VERIFY(compare->isEnabled());
+        const StepRef step{fixture.run()->start.run, StepIndex(1)};
+        fixture.inspector().selection.select(step);
+        QTest::keyClick(fixture.window.get(), Qt::Key_P, Qt::ControlModifier);
+        auto *panel = fixture.panel<PrecisionPanel>();
+        QTRY_VERIFY(panel->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(
+            panel->store().position(step.run, ComparisonStore::positionOf(*fixture.run(), step.step)),
+            WindowFixture::patience);
+        QTRY_COMPARE(fixture.state(), EngineState::Idle);
+    }
+
     void anotherModelBeginsAnew()
     {
         WindowFixture fixture;
@@ -328,6 +385,27 @@ private Q_SLOTS:
         QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, {});
         QApplication::sendEvent(fixture.window.get(), &drop);
         QTRY_VERIFY_WITH_TIMEOUT(fixture.inspector().host.status().model, WindowFixture::patience);
+    }
+
+    /// Where folders are chosen, and dropped, their names may end in a slash.
+    void aFolderIsDroppedOnTheWindow()
+    {
+        WindowFixture fixture;
+        QVERIFY(fixture.ready());
+        QVERIFY(fixture.action(QStringLiteral("Open a Hugging Face folder…")));
+        const QTemporaryDir directory;
+        const TinyArchitecture model = tinyArchitectureNamed("llama");
+        const auto folder =
+            writeTinyFolder(directory.path().toStdString() + "/some-model", model, tinyTensors(model));
+        QMimeData data;
+        data.setUrls({QUrl::fromLocalFile(QString::fromStdString(folder.string()) + QLatin1Char('/'))});
+        QDragEnterEvent enter({300, 300}, Qt::CopyAction, &data, Qt::LeftButton, {});
+        QApplication::sendEvent(fixture.window.get(), &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, {});
+        QApplication::sendEvent(fixture.window.get(), &drop);
+        QTRY_VERIFY_WITH_TIMEOUT(fixture.inspector().host.status().model, WindowFixture::patience);
+        QVERIFY(fixture.window->windowTitle().contains(QStringLiteral("some-model")));
     }
 
     void anEditedStageAsksWhatIf()

@@ -19,9 +19,9 @@ class TestWindowLayout : public QObject
     Q_OBJECT
 
     QTemporaryDir m_settings;
-    static constexpr const char *docks[] = {"chain",        "penalties",  "chat",    "prompt",
-                                            "distribution", "vocabulary", "tokens",  "kvcache",
-                                            "memory",       "cumulative", "timeline"};
+    static constexpr const char *docks[] = {"chain",        "penalties",  "chat",       "prompt",
+                                            "distribution", "vocabulary", "tokens",     "precision",
+                                            "kvcache",      "memory",     "cumulative", "timeline"};
 
     static QString workspaceName(int index)
     {

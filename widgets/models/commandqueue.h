@@ -13,7 +13,7 @@
 namespace tokenloupe {
 
 /// What a command is about. A newer command replaces a waiting one of its tag.
-enum class CommandTag : std::uint8_t { Model, Reply, Control, Stop, Force, Sampler, Cache, Branch, Measure };
+enum class CommandTag : std::uint8_t { Model, Reply, Control, Stop, Force, Sampler, Cache, Branch, Measure, Compare };
 
 struct EngineCommand
 {

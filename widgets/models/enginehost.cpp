@@ -22,9 +22,10 @@ EngineProgress EngineHost::progress() const
     return m_worker->progress();
 }
 
-void EngineHost::openModel(const QString &path, const SessionSettings &settings)
+void EngineHost::openModel(const QString &path, const SessionSettings &settings,
+                           const ModelLoadOptions &options)
 {
-    m_worker->openModel(path.toStdString(), settings);
+    m_worker->openModel(path.toStdString(), settings, options);
 }
 
 void EngineHost::closeModel()
@@ -95,6 +96,11 @@ void EngineHost::activate(RunId run)
 void EngineHost::measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps)
 {
     m_worker->measureWithoutCache(start, steps);
+}
+
+void EngineHost::comparePrecisions(const CompareRequest &request)
+{
+    m_worker->comparePrecisions(request);
 }
 
 void EngineHost::acceptCache(std::shared_ptr<const CacheSnapshot> cache)

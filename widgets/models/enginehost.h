@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/cache/cachesnapshot.h"
+#include "engine/compare/positioncomparison.h"
 #include "engine/session/session.h"
 #include "engine/trace/tracemailbox.h"
 
@@ -13,8 +14,8 @@
 
 namespace tokenloupe {
 
-/// Measuring: steps of a run are computed anew, to be compared.
-enum class EngineState { NoModel, Loading, Idle, Prefilling, Running, Paused, Measuring };
+/// Measuring: steps of a run are computed anew, without the cache. Comparing: in both precisions.
+enum class EngineState { NoModel, Loading, Idle, Prefilling, Running, Paused, Measuring, Comparing };
 
 /// What the engine says about itself; an immutable value that replaces the one before.
 struct EngineStatus
@@ -65,6 +66,27 @@ struct CacheWork
     bool sameTokens = true;                         ///< the recomputed logits draw the same tokens
 };
 
+enum class ComparedPositions : std::uint8_t { Last, All };
+
+/// A text to be computed in both precisions.
+struct CompareRequest
+{
+    RunId run;                   ///< that it is the text of
+    RunArithmetic arithmetic;    ///< of that run
+    std::vector<TokenId> tokens; ///< from the first of the prompt on
+    ComparedPositions positions = ComparedPositions::Last;
+    StepRef kept; ///< Last: the step whose logits these are, kept as the text alone gives them; else invalid
+};
+
+/// What came of it, in one piece or several.
+struct ComparedText
+{
+    RunId run;
+    std::shared_ptr<const std::vector<TokenId>> tokens; ///< of the request
+    std::uint32_t first = 0;                            ///< position of positions[0]: the logits after it
+    std::vector<std::shared_ptr<const PositionComparison>> positions;
+};
+
 /// The engine thread and its commands. Every call returns at once; a command with the tag of a waiting one
 /// replaces it. Results come as signals on the GUI thread; records go through the mailbox.
 class EngineHost : public QObject
@@ -85,12 +107,13 @@ public:
     std::shared_ptr<const CacheSnapshot> cache() const { return m_cache; }
     std::shared_ptr<const CacheWork> cacheWork() const { return m_cacheWork; }
 
-    void openModel(const QString &path,
-                   const SessionSettings &settings); ///< keeps the present model until it is loaded
+    /// Keeps the present model until it is loaded.
+    void openModel(const QString &path, const SessionSettings &settings,
+                   const ModelLoadOptions &options = {});
     void closeModel();
     /// Other settings for the model that is open: runs end, the cache is empty, the trace stays.
     void configure(const SessionSettings &settings);
-    void cancelWork(); ///< loading, prefill or measuring
+    void cancelWork(); ///< loading, prefill, measuring or comparing
     void reply(const ReplyRequest &request);
     void run();   ///< go on from paused
     void pause(); ///< after the present token
@@ -106,6 +129,9 @@ public:
     void activate(RunId run); ///< another open run is the one that run(), step() and force() work on
     /// Recomputes the run's steps with nothing kept; progress() tells how far, cancelWork() stops it.
     void measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps);
+    /// Computes a text in both precisions, in sessions of its own: the present one is not touched. Not while
+    /// a reply runs. progress() counts tokens of the passes, cancelWork() stops it.
+    void comparePrecisions(const CompareRequest &request);
 
 Q_SIGNALS:
     void statusChanged();
@@ -118,6 +144,8 @@ Q_SIGNALS:
     void configureFailed(const QString &message);          ///< the ones before stay
     void cacheChanged();     ///< at most every 60 ms while running, and at every stop
     void cacheWorkChanged(); ///< after every step that was measured
+    void precisionsCompared(const tokenloupe::ComparedText &part); ///< as they come
+    void comparisonEnded(const QString &message); ///< after the last part; empty: it is done or cancelled
 
 private:
     class Worker;

@@ -49,10 +49,12 @@ EngineProgress EngineHost::Worker::progress() const
 
 // ---- commands (GUI thread) ---------------------------------------------------------------------
 
-void EngineHost::Worker::openModel(const std::filesystem::path &path, const SessionSettings &settings)
+void EngineHost::Worker::openModel(const std::filesystem::path &path, const SessionSettings &settings,
+                                   const ModelLoadOptions &options)
 {
-    post(CommandTag::Model,
-         [this, path, settings](const std::stop_token &stop) { loadNow(path, settings, stop); });
+    post(CommandTag::Model, [this, path, settings, options](const std::stop_token &stop) {
+        loadNow(path, settings, options, stop);
+    });
 }
 
 void EngineHost::Worker::closeModel()
@@ -67,11 +69,13 @@ void EngineHost::Worker::closeModel()
 
 void EngineHost::Worker::cancelWork()
 {
-    m_queue.cancel({CommandTag::Model, CommandTag::Reply, CommandTag::Measure});
+    m_queue.cancel(
+        {CommandTag::Model, CommandTag::Reply, CommandTag::Cache, CommandTag::Measure, CommandTag::Compare});
 }
 
 void EngineHost::Worker::reply(const ReplyRequest &request)
 {
+    m_queue.cancel({CommandTag::Compare}); // what it has shown so far stays
     m_endWanted = false;
     m_wantedSteps = 0;
     const std::uint64_t tag = request.tag;
@@ -82,6 +86,7 @@ void EngineHost::Worker::reply(const ReplyRequest &request)
 
 void EngineHost::Worker::run()
 {
+    m_queue.cancel({CommandTag::Compare});
     post(CommandTag::Control, [this](const std::stop_token &) {
         if (canContinue() && (m_state == EngineState::Paused || m_state == EngineState::Idle))
             setState(EngineState::Running);
@@ -99,6 +104,7 @@ void EngineHost::Worker::pause()
 
 void EngineHost::Worker::step()
 {
+    m_queue.cancel({CommandTag::Compare});
     // Counted rather than queued: three presses are three tokens, though a newer command replaces an older
     // one.
     ++m_wantedSteps;
@@ -120,8 +126,8 @@ void EngineHost::Worker::stop()
     m_endWanted = true;
     m_wantedSteps = 0;
     // Not a model that is being opened: a new chat, which begins with a stop, is no reason to give it up.
-    m_queue.cancel(
-        {CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch, CommandTag::Measure});
+    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Branch,
+                    CommandTag::Measure, CommandTag::Compare});
     post(CommandTag::Stop, [this](const std::stop_token &) {
         m_endWanted = false;
         if (m_state == EngineState::Running || m_state == EngineState::Paused)
@@ -131,6 +137,7 @@ void EngineHost::Worker::stop()
 
 void EngineHost::Worker::force(StepIndex step, TokenId token)
 {
+    m_queue.cancel({CommandTag::Compare});
     post(CommandTag::Force,
          [this, step, token](const std::stop_token &stop) { forceNow(step, token, stop); });
 }
@@ -165,7 +172,7 @@ void EngineHost::Worker::beginWork(EngineState state)
 }
 
 void EngineHost::Worker::loadNow(const std::filesystem::path &path, const SessionSettings &settings,
-                                 const std::stop_token &stop)
+                                 const ModelLoadOptions &options, const std::stop_token &stop)
 {
     if (m_programBytes == 0)
         m_programBytes = processMemory().residentBytes;
@@ -177,7 +184,7 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
         const QString message = error.code == ErrorCode::Cancelled ? QString() : text(error);
         tell([this, name, message] { Q_EMIT m_host.modelFailed(name, message); });
     };
-    auto loaded = loadModel(path, &m_progress, stop);
+    auto loaded = loadModel(path, &m_progress, stop, options);
     if (!loaded)
         return fail(loaded.error());
     auto session = Session::create(*loaded, fittedTo(**loaded, settings), &m_progress, stop);

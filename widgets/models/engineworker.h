@@ -25,7 +25,8 @@ public:
     TraceMailbox mailbox;
 
     EngineProgress progress() const;
-    void openModel(const std::filesystem::path &path, const SessionSettings &settings);
+    void openModel(const std::filesystem::path &path, const SessionSettings &settings,
+                   const ModelLoadOptions &options);
     void closeModel();
     void cancelWork();
     void reply(const ReplyRequest &request);
@@ -40,18 +41,20 @@ public:
     void branch(StepIndex step);
     void activate(RunId run);
     void measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps);
+    void comparePrecisions(const CompareRequest &request);
 
 private:
     void post(CommandTag tag, std::function<void(std::stop_token)> work, std::function<void()> dropped = {});
     void loop();
     void loadNow(const std::filesystem::path &path, const SessionSettings &settings,
-                 const std::stop_token &stop);
+                 const ModelLoadOptions &options, const std::stop_token &stop);
     void replyNow(const ReplyRequest &request, const std::stop_token &stop);
-    void configureNow(const SessionSettings &settings);
+    void configureNow(const SessionSettings &settings, const std::stop_token &stop);
     void branchNow(StepIndex step);
     void activateNow(RunId run);
     void measureNow(const RunRecord &start, const std::vector<StepRecord> &steps,
                     const std::stop_token &stop);
+    void compareNow(const CompareRequest &request, const std::stop_token &stop);
     void forceNow(StepIndex step, TokenId token, const std::stop_token &stop);
     /// One token; decides what comes after it.
     void stepNow(std::optional<TokenId> forced, const std::stop_token &stop);

@@ -40,8 +40,11 @@ float largestDifference(std::span<const float> a, std::span<const float> b)
 
 void EngineHost::Worker::configure(const SessionSettings &settings)
 {
-    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Measure});
-    post(CommandTag::Cache, [this, settings](const std::stop_token &) { configureNow(settings); });
+    m_queue.cancel({CommandTag::Reply, CommandTag::Control, CommandTag::Force, CommandTag::Measure,
+                    CommandTag::Compare});
+    post(
+        CommandTag::Cache, [this, settings](const std::stop_token &stop) { configureNow(settings, stop); },
+        [this] { tell([this] { Q_EMIT m_host.configureFailed(QString()); }); });
 }
 
 void EngineHost::Worker::setCacheUse(CacheUse use)
@@ -77,14 +80,21 @@ void EngineHost::Worker::measureWithoutCache(const RunRecord &start, const std::
 
 // ---- the engine thread -------------------------------------------------------------------------
 
-void EngineHost::Worker::configureNow(const SessionSettings &settings)
+void EngineHost::Worker::configureNow(const SessionSettings &settings, const std::stop_token &stop)
 {
     if (!m_session)
         return;
     if (m_state == EngineState::Running || m_state == EngineState::Paused)
         endRun(EndReason::Cancelled);
-    if (const Status done = m_session->reconfigure(settings); !done) {
-        const QString message = text(done.error());
+    // Weights that have to be laid out anew take as long as opening the model.
+    const bool packs =
+        settings.precision == Precision::Fast && m_session->settings().precision != Precision::Fast;
+    if (packs)
+        beginWork(EngineState::Loading);
+    if (const Status done = m_session->reconfigure(settings, packs ? &m_progress : nullptr, stop); !done) {
+        if (packs)
+            setState(EngineState::Idle);
+        const QString message = done.error().code == ErrorCode::Cancelled ? QString() : text(done.error());
         tell([this, message] { Q_EMIT m_host.configureFailed(message); });
         return;
     }

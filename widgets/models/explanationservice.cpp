@@ -20,8 +20,7 @@ constexpr int liveIntervalMs = 80;
 struct ExplanationService::Job
 {
     std::uint64_t generation = 0;
-    StepRef ref;
-    TokenId chosen;
+    StepRecord record;
     std::vector<TokenId> history;
     std::shared_ptr<const SamplerSettings> settings;
     std::shared_ptr<LogitStore> logits;
@@ -31,17 +30,18 @@ void ExplanationService::explain(Job &job)
 {
     ExplanationPtr explanation;
     QString reason;
-    const LogitStore::Row row = job.logits ? job.logits->get(job.ref) : nullptr;
+    const LogitStore::Row row = job.logits ? job.logits->get(job.record.ref) : nullptr;
     if (!row) {
         reason = tr("The logits of this step were dropped to stay within the trace's budget.");
     } else {
         ExplainRequest request;
-        request.ref = job.ref;
+        request.ref = job.record.ref;
         request.logits = *row;
         request.history = job.history;
         request.settings = job.settings;
-        request.step = job.ref.step.value();
-        request.chosen = job.chosen;
+        request.step = job.record.ref.step.value();
+        request.chosen = job.record.token;
+        request.record = &job.record;
         auto result = explainStep(request);
         if (result)
             explanation = std::make_shared<StepExplanation>(std::move(*result));
@@ -103,8 +103,7 @@ void ExplanationService::request()
     }
     Job job;
     job.generation = m_generation;
-    job.ref = record->ref;
-    job.chosen = record->token;
+    job.record = *record;
     job.history = m_store.run(record->ref.run)->historyBefore(record->ref.step);
     job.settings = record->settings;
     if (m_whatIf) {

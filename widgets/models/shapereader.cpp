@@ -21,7 +21,7 @@ Result<ShapePtr> readShape(const ShapeChoice &choice, const LoadedModel *loaded)
     case ShapeOrigin::Loaded:
         if (!loaded)
             return ShapePtr();
-        shape = shapeOfGguf(loaded->model->file());
+        shape = shapeOfContainer(loaded->model->container());
         if (shape)
             shape->name = modelTitle(*loaded->model).toStdString();
         break;

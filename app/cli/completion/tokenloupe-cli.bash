@@ -20,6 +20,9 @@ _tokenloupe_cli()
         --precision)
             mapfile -t COMPREPLY < <(compgen -W "exact fast" -- "$current")
             return ;;
+        --quantize)
+            mapfile -t COMPREPLY < <(compgen -W "stored q8_0 q6_k q5_k q4_k q4_0" -- "$current")
+            return ;;
         --kv-type-k|--kv-type-v)
             mapfile -t COMPREPLY < <(compgen -W "f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0" -- "$current")
             return ;;

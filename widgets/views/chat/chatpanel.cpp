@@ -162,7 +162,7 @@ void ChatPanel::refresh()
     else if (loading)
         setEmptyState(tr("The model is being opened."));
     else
-        setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here"), tr("Open a model…"));
+        setEmptyState(tr("Open a model (Ctrl+O) or drop one here"), tr("Open a model…"));
     if (status.model && !status.model->chat)
         setSummary(tr("no chat template: text is continued"));
     else

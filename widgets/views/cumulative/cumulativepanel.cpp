@@ -55,7 +55,7 @@ void CumulativePanel::refresh()
     else if (m_context.host.status().model)
         setEmptyState(tr("Send a message, then choose a token: here is how the draw fell on it."));
     else
-        setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here."), tr("Open a model…"));
+        setEmptyState(tr("Open a model (Ctrl+O) or drop one here."), tr("Open a model…"));
 }
 
 void CumulativePanel::showExplanation(const StepExplanation &explanation)

@@ -104,7 +104,7 @@ void KvCachePanel::refresh()
             setEmptyState(
                 tr("Send a message: the cache fills with the prompt, then grows with every token."));
         else
-            setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here."), tr("Open a model…"));
+            setEmptyState(tr("Open a model (Ctrl+O) or drop one here."), tr("Open a model…"));
         return;
     }
     setEmptyState({});
@@ -175,6 +175,8 @@ QString KvCachePanel::measuringBlockedBy(const Run &run) const
         return tr("The prompt is being read.");
     case EngineState::Running:
         return tr("Pause or stop the reply first (F6).");
+    case EngineState::Comparing:
+        return tr("The precisions are being compared.");
     case EngineState::Measuring:
     case EngineState::Idle:
     case EngineState::Paused:

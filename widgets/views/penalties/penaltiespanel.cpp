@@ -2,58 +2,17 @@
 #include "widgets/views/penalties/penaltiespanel.h"
 
 #include "widgets/controls/celltable.h"
-#include "widgets/controls/tokenchip.h"
+#include "widgets/controls/tokencelldelegate.h"
 #include "widgets/models/enginehost.h"
 #include "widgets/models/penaltymodel.h"
 #include "widgets/models/samplermodel.h"
 #include "widgets/theme/numbers.h"
-#include "widgets/theme/tabulartext.h"
 #include "widgets/theme/theme.h"
 
 #include <QEvent>
-#include <QPainter>
-#include <QStyledItemDelegate>
 #include <QVBoxLayout>
 
 namespace tokenloupe {
-
-namespace {
-
-/// The token as a chip; numbers in tabular figures.
-class PenaltyDelegate : public QStyledItemDelegate
-{
-public:
-    using QStyledItemDelegate::QStyledItemDelegate;
-
-    void paint(QPainter *painter, const QStyleOptionViewItem &option, const QModelIndex &index) const override
-    {
-        const Theme &theme = Theme::instance();
-        const ThemeColors &colors = theme.colors();
-        const auto *model = qobject_cast<const PenaltyModel *>(index.model());
-        painter->save();
-        const bool chosen = index.data(PenaltyModel::ChosenRole).toBool();
-        if (chosen)
-            painter->fillRect(option.rect, colors.softAccent);
-        if (index.column() == PenaltyModel::TokenColumn && model && model->tokenizer()) {
-            const TokenId id(index.data(PenaltyModel::TokenIdRole).toUInt());
-            TokenChip chip{chipText(model->tokenizer()->bytes(id), model->tokenizer()->kind(id)),
-                           {},
-                           chosen ? ChipState::Drawn : ChipState::Normal,
-                           false};
-            painter->setClipRect(option.rect);
-            chip.paint(*painter, {double(option.rect.left()),
-                                  option.rect.top() + (option.rect.height() - chip.size().height()) / 2.0});
-        } else {
-            painter->setFont(theme.font(TextRole::Body));
-            painter->setPen(colors.text);
-            drawTabular(*painter, option.rect.adjusted(0, 0, -theme.scaled(4), 0),
-                        Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
-        }
-        painter->restore();
-    }
-};
-
-} // namespace
 
 PenaltiesPanel::PenaltiesPanel(InspectorContext &context, QWidget *parent)
     : LivePanel(tr("Penalties"), parent)
@@ -62,7 +21,8 @@ PenaltiesPanel::PenaltiesPanel(InspectorContext &context, QWidget *parent)
     m_model = new PenaltyModel(this);
     m_table = new CellTable(tr("Penalised tokens"), this);
     m_table->setModel(m_model);
-    m_table->setItemDelegate(new PenaltyDelegate(m_table));
+    m_delegate = new TokenCellDelegate(m_table);
+    m_table->setItemDelegate(m_delegate);
     m_table->viewport()->installEventFilter(this);
     content()->addWidget(m_table);
     connect(&context.explanations, &ExplanationService::changed, this, &PenaltiesPanel::scheduleRefresh);
@@ -74,7 +34,9 @@ PenaltiesPanel::PenaltiesPanel(InspectorContext &context, QWidget *parent)
 void PenaltiesPanel::refresh()
 {
     const ExplanationPtr explanation = m_context.explanations.current();
-    m_model->setExplanation(explanation, m_context.host.status().model);
+    const auto &loaded = m_context.host.status().model;
+    m_delegate->setTokenizer(loaded ? loaded->tokenizer : nullptr);
+    m_model->setExplanation(explanation, loaded);
     const StageSettings *now = m_context.sampler.settings()->find(StageKind::Penalties);
     const StageSettings *shown = explanation ? explanation->settings->find(StageKind::Penalties) : now;
     if (!shown || !shown->isActive()) {

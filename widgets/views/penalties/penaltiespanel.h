@@ -8,6 +8,7 @@ namespace tokenloupe {
 
 class CellTable;
 class PenaltyModel;
+class TokenCellDelegate;
 
 /// What the penalties did at the selected step: the tokens of the window with count, logits and change.
 class PenaltiesPanel : public LivePanel
@@ -27,6 +28,7 @@ private:
     InspectorContext m_context;
     PenaltyModel *m_model = nullptr;
     CellTable *m_table = nullptr;
+    TokenCellDelegate *m_delegate = nullptr;
 };
 
 } // namespace tokenloupe

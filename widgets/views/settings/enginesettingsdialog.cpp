@@ -2,7 +2,9 @@
 #include "widgets/views/settings/enginesettingsdialog.h"
 
 #include "engine/cache/hostmemory.h"
+#include "engine/model/quantizationplan.h"
 #include "widgets/models/enginehost.h"
+#include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 
@@ -46,7 +48,7 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
     : QDialog(parent)
     , m_context(context)
 {
-    setWindowTitle(tr("Context and cache"));
+    setWindowTitle(tr("Precision, context and cache"));
     const Theme &theme = Theme::instance();
     auto *layout = new QVBoxLayout(this);
     auto *form = new QFormLayout;
@@ -74,21 +76,51 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
 
     connect(m_apply, &QPushButton::clicked, this, &EngineSettingsDialog::apply);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
-    connect(&context.host, &EngineHost::modelOpened, this, &EngineSettingsDialog::showInForce);
-    connect(&context.host, &EngineHost::configured, this, [this] {
-        m_waiting = false;
-        showInForce();
-        Q_EMIT applied();
+    connect(&context.host, &EngineHost::modelOpened, this, [this] {
+        if (m_waiting)
+            accepted(); // it was loaded again
+        else
+            showInForce();
     });
+    connect(&context.host, &EngineHost::modelFailed, this, [this](const QString &, const QString &message) {
+        if (m_waiting)
+            refused(message.isEmpty() ? tr("Loading was cancelled; the model stays as it was.") : message);
+    });
+    connect(&context.host, &EngineHost::configured, this, &EngineSettingsDialog::accepted);
     connect(&context.host, &EngineHost::configureFailed, this, &EngineSettingsDialog::refused);
     showInForce();
 }
 
 void EngineSettingsDialog::addFields(QFormLayout &form)
 {
+    m_precision = new QComboBox;
+    m_precision->setAccessibleName(tr("Precision"));
+    m_precision->addItem(tr("fast: activations of 15 bits, products in integers"), int(Precision::Fast));
+    m_precision->addItem(tr("exact: activations in float32"), int(Precision::Exact));
+    for (int i = 0; i < m_precision->count(); ++i)
+        m_precision->setItemData(i, precisionSummary(Precision(m_precision->itemData(i).toInt())),
+                                 Qt::ToolTipRole);
+    m_kernels = new QLabel;
+    m_kernels->setAccessibleName(tr("Kernels of the weights"));
+    m_kernels->setTextFormat(Qt::PlainText);
+    m_kernels->setWordWrap(true);
+    m_kernels->setFont(Theme::instance().font(TextRole::Small));
+    m_kernels->setForegroundRole(QPalette::PlaceholderText);
     m_contextTokens = spinBox(1, mostContext, tr("Context in tokens"));
     m_contextTokens->setSuffix(tr(" tokens"));
     m_contextTokens->setSingleStep(1024);
+    m_quantization = new QComboBox;
+    m_quantization->setAccessibleName(tr("Quantise at load"));
+    m_quantization->setToolTip(
+        tr("Matrices that are stored in a larger type become this one while the model is loaded; norms and "
+           "biases stay. The output head stays finer, and so do layers where coarse values cost most."));
+    for (const LoadQuantization quantization : loadQuantizations()) {
+        const std::string_view title = loadQuantizationTitle(quantization);
+        m_quantization->addItem(quantization == LoadQuantization::AsStored
+                                    ? tr("as stored")
+                                    : QString::fromUtf8(title.data(), qsizetype(title.size())),
+                                int(quantization));
+    }
     m_threads = spinBox(1, 1024, tr("Threads"));
     m_batch = spinBox(1, 4096, tr("Prefill batch"));
     m_batch->setSuffix(tr(" tokens"));
@@ -108,6 +140,8 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     m_keepCache = new QCheckBox(tr("keep keys and values between steps"));
     m_keepCache->setToolTip(
         tr("Off: every step computes the whole text anew. The same tokens, at a growing cost."));
+    form.addRow(tr("Precision"), m_precision);
+    form.addRow(QString(), m_kernels);
     form.addRow(tr("Context"), m_contextTokens);
     form.addRow(tr("When it is full"), m_overflow);
     form.addRow(tr("First tokens that stay"), m_sinks);
@@ -116,11 +150,12 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     form.addRow(tr("Block"), m_blockTokens);
     form.addRow(tr("Full contexts in the pool"), m_sequences);
     form.addRow(tr("Cache"), m_keepCache);
+    form.addRow(tr("Quantise at load"), m_quantization);
     form.addRow(tr("Threads"), m_threads);
     form.addRow(tr("Prefill batch"), m_batch);
     for (QSpinBox *box : {m_contextTokens, m_threads, m_batch, m_blockTokens, m_sequences, m_sinks})
         connect(box, &QSpinBox::valueChanged, this, &EngineSettingsDialog::refreshPlan);
-    for (QComboBox *box : {m_keyType, m_valueType, m_overflow})
+    for (QComboBox *box : {m_quantization, m_precision, m_keyType, m_valueType, m_overflow})
         connect(box, &QComboBox::currentIndexChanged, this, &EngineSettingsDialog::refreshPlan);
     connect(m_keepCache, &QCheckBox::toggled, this, &EngineSettingsDialog::refreshPlan);
 }
@@ -135,9 +170,14 @@ void EngineSettingsDialog::showInForce()
 {
     const SessionSettings &now = m_context.host.status().session;
     m_filling = true;
+    m_precision->setCurrentIndex(m_precision->findData(int(now.precision)));
     m_contextTokens->setValue(int(std::min<std::uint32_t>(std::max(1U, now.contextTokens), mostContext)));
     m_threads->setValue(std::max(1, now.threads));
     m_batch->setValue(int(now.batchTokens));
+    const auto &model = m_context.host.status().model;
+    m_quantization->setCurrentIndex(
+        m_quantization->findData(int(model ? model->options.quantization : LoadQuantization::AsStored)));
+    m_quantization->setEnabled(model != nullptr);
     m_keyType->setCurrentIndex(m_keyType->findData(int(now.keyType)));
     m_valueType->setCurrentIndex(m_valueType->findData(int(now.valueType)));
     m_blockTokens->setValue(int(now.blockTokens));
@@ -152,6 +192,7 @@ void EngineSettingsDialog::showInForce()
 SessionSettings EngineSettingsDialog::chosen() const
 {
     SessionSettings settings = m_context.host.status().session;
+    settings.precision = Precision(m_precision->currentData().toInt());
     settings.contextTokens = std::uint32_t(m_contextTokens->value());
     settings.threads = m_threads->value();
     settings.batchTokens = std::uint32_t(m_batch->value());
@@ -165,6 +206,11 @@ SessionSettings EngineSettingsDialog::chosen() const
     return settings;
 }
 
+LoadQuantization EngineSettingsDialog::chosenQuantization() const
+{
+    return LoadQuantization(m_quantization->currentData().toInt());
+}
+
 void EngineSettingsDialog::refreshPlan()
 {
     if (m_filling)
@@ -172,12 +218,15 @@ void EngineSettingsDialog::refreshPlan()
     const EngineStatus &status = m_context.host.status();
     const SessionSettings settings = chosen();
     m_sinks->setEnabled(settings.overflow == OverflowPolicy::Streaming);
-    m_apply->setEnabled(status.model && !m_waiting && !(settings == status.session));
+    const bool isOther = status.model && chosenQuantization() != status.model->options.quantization;
+    m_apply->setEnabled(status.model && !m_waiting && (isOther || !(settings == status.session)));
     if (!status.model) {
         m_plan->setText(tr("Open a model first."));
+        m_kernels->clear();
         m_note->clear();
         return;
     }
+    m_kernels->setText(weightKernelsText(*status.model->model, settings.precision));
     const auto plan = sessionPlan(*status.model, settings);
     if (!plan) {
         m_plan->setText(QString::fromStdString(plan.error().text()));
@@ -185,43 +234,71 @@ void EngineSettingsDialog::refreshPlan()
         m_apply->setEnabled(false);
         return;
     }
-    m_plan->setText(tr("Takes %1 in all, %2 of it for keys and values. %3 are free now.")
-                        .arg(formatBytes(plan->total()), formatBytes(plan->bytesOf(MemoryPart::KvCache)),
+    // In the file's form or quantised; a layout for fast kernels takes hardly more.
+    std::uint64_t weights = plan->bytesOf(MemoryPart::Weights);
+    const std::uint64_t rest = plan->total() - weights;
+    if (isOther)
+        weights = weightsBytesAs(*status.model->model, chosenQuantization());
+    m_plan->setText(tr("Takes %1 in all, %2 of it for weights, %3 for keys and values. %4 are free now.")
+                        .arg(formatBytes(rest + weights), formatBytes(weights),
+                             formatBytes(plan->bytesOf(MemoryPart::KvCache)),
                              formatBytes(availableMemoryBytes())));
+    m_note->setText(isOther ? tr("Applying loads the model again: a running reply ends, and the trace too.")
+                            : remark(settings));
+}
+
+QString EngineSettingsDialog::remark(const SessionSettings &settings) const
+{
+    const EngineStatus &status = m_context.host.status();
     const std::uint32_t trained = status.model->config().contextTrain;
     SessionSettings onlyCacheUse = status.session;
     onlyCacheUse.cacheUse = settings.cacheUse;
-    QString note;
     if (settings.contextTokens > trained && trained > 0)
-        note = tr("The model was trained for %1 tokens: beyond them its answers get worse.")
-                   .arg(formatCount(trained));
-    else if (settings == status.session)
-        note = tr("These settings are in force.");
-    else if (settings == onlyCacheUse)
-        note = tr("Takes effect with the next token.");
-    else
-        note = tr("Applying ends a running reply and empties the cache; the trace stays.");
-    m_note->setText(note);
+        return tr("The model was trained for %1 tokens: beyond them its answers get worse.")
+            .arg(formatCount(trained));
+    if (settings == status.session)
+        return tr("These settings are in force.");
+    if (settings == onlyCacheUse)
+        return tr("Takes effect with the next token.");
+    if (settings.precision != status.session.precision)
+        return tr("Applying ends a running reply and empties the cache: the next message computes the whole "
+                  "conversation anew in this precision. Chat and trace stay.");
+    return tr("Applying ends a running reply and empties the cache; the trace stays.");
 }
 
 void EngineSettingsDialog::apply()
 {
+    const EngineStatus &status = m_context.host.status();
     const SessionSettings settings = chosen();
-    SessionSettings onlyCacheUse = m_context.host.status().session;
+    SessionSettings onlyCacheUse = status.session;
     onlyCacheUse.cacheUse = settings.cacheUse;
     m_waiting = true;
     m_apply->setEnabled(false);
-    if (settings == onlyCacheUse)
+    if (chosenQuantization() != status.model->options.quantization) {
+        ModelLoadOptions options = status.model->options;
+        options.quantization = chosenQuantization();
+        m_context.host.openModel(QString::fromStdString(status.model->model->path().string()), settings,
+                                 options);
+    } else if (settings == onlyCacheUse) {
         m_context.host.setCacheUse(settings.cacheUse);
-    else
+    } else {
         m_context.host.configure(settings);
+    }
+}
+
+void EngineSettingsDialog::accepted()
+{
+    m_waiting = false;
+    showInForce();
+    Q_EMIT applied();
 }
 
 void EngineSettingsDialog::refused(const QString &message)
 {
     m_waiting = false;
     refreshPlan();
-    m_note->setText(message);
+    if (!message.isEmpty()) // else cancelled, or replaced by newer settings
+        m_note->setText(message);
 }
 
 } // namespace tokenloupe

@@ -15,8 +15,9 @@ class QSpinBox;
 
 namespace tokenloupe {
 
-/// Context, cache and threads of the engine. Says what the choice takes before it is applied; applying keeps
-/// the model and the trace, and empties the cache. Not modal: the panels beside it show what it does.
+/// Precision, context, cache and threads of the engine, and what weights become at load. Says what the choice
+/// takes before it is applied; applying keeps the model and the trace, and empties the cache; other weights
+/// mean that the model is loaded again. Not modal: the panels beside it show what it does.
 class EngineSettingsDialog : public QDialog
 {
     Q_OBJECT
@@ -25,6 +26,7 @@ public:
     explicit EngineSettingsDialog(InspectorContext &context, QWidget *parent = nullptr);
 
     SessionSettings chosen() const; ///< what the fields say, the rest as it is in force
+    LoadQuantization chosenQuantization() const;
 
 Q_SIGNALS:
     void applied(); ///< the engine took them
@@ -37,12 +39,17 @@ private:
     void showInForce();
     void apply();
     void refreshPlan();
+    QString remark(const SessionSettings &settings) const;
+    void accepted();
     void refused(const QString &message);
 
     InspectorContext m_context;
+    QComboBox *m_precision = nullptr;
+    QLabel *m_kernels = nullptr;
     QSpinBox *m_contextTokens = nullptr;
     QSpinBox *m_threads = nullptr;
     QSpinBox *m_batch = nullptr;
+    QComboBox *m_quantization = nullptr;
     QComboBox *m_keyType = nullptr;
     QComboBox *m_valueType = nullptr;
     QSpinBox *m_blockTokens = nullptr;

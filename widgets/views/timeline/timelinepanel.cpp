@@ -94,7 +94,7 @@ void TimelinePanel::refresh()
             setEmptyState(
                 tr("Send a message: every token's time is shown here, and a click selects its step."));
         else
-            setEmptyState(tr("Open a model (Ctrl+O) or drop a GGUF file here."), tr("Open a model…"));
+            setEmptyState(tr("Open a model (Ctrl+O) or drop one here."), tr("Open a model…"));
         return;
     }
     setEmptyState({});

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cpu/cpukernels.h"
+
+#include <cstdint>
+
+namespace tokenloupe {
+
+/// Passes over the logits of a vocabulary: what sampling and its statistics are made of. AVX2 and
+/// AVX-512 agree bit for bit, the portable set but for the rounding of `weightSum`.
+struct LogitKernels
+{
+    IsaLevel level;
+    const char *name;
+
+    struct Scan
+    {
+        float maximum; ///< NaN is skipped; -inf when there is nothing else. +inf shows here
+        std::int32_t hasNan;
+    };
+    Scan (*scan)(const float *x, std::int64_t n);
+
+    /// Appends index and value of those with low ≤ x < high, in rising order, starting at x[from]. Stops when
+    /// `room` are there or n is reached; returns where to go on. Arrays hold room + 16.
+    struct Found
+    {
+        std::uint32_t *indices;
+        float *values;
+        std::int64_t count;
+        std::int64_t room;
+    };
+    std::int64_t (*gather)(const float *x, std::int64_t from, std::int64_t n, float low, float high,
+                           Found *found);
+
+    /// How many are ≥ bound.
+    std::int64_t (*countAtLeast)(const float *x, std::int64_t n, float bound);
+    /// out[i] = x[i] / divisor, rounded once. `out` may be `x`.
+    void (*divide)(const float *x, float divisor, std::int64_t n, float *out);
+    /// Σ e^(x - maximum): float exponentials, summed in double. Skips -inf.
+    double (*weightSum)(const float *x, std::int64_t n, float maximum);
+};
+
+/// The kernels for `level`, or nullptr where this machine cannot run them.
+const LogitKernels *logitKernelsFor(IsaLevel level);
+/// The best that this machine runs.
+const LogitKernels &logitKernels();
+
+} // namespace tokenloupe
