@@ -97,6 +97,13 @@ Result<std::string> readClass(std::string_view pattern, std::size_t &at, int dep
         } else if (startsWith(pattern, at, "\\b")) {
             operand.members += "\\x08";
             at += 2;
+        } else if (startsWith(pattern, at, "\\w")) {
+            // Inside of a class the numbers of Latin-1 are not among them.
+            operand.members += *unicodePropertyMembers("word");
+            at += 2;
+        } else if (startsWith(pattern, at, "\\W")) {
+            operand.others.push_back("[^" + *unicodePropertyMembers("word") + "]");
+            at += 2;
         } else if (pattern[at] == '\\') {
             auto escape = readRubyEscape(pattern, at);
             if (!escape)
@@ -182,6 +189,17 @@ Result<RubyEscape> readRubyEscape(std::string_view pattern, std::size_t &at)
             return bad(pattern, at, "four hexadecimal digits are expected behind \\u");
         result.text = "\\x{" + std::string(pattern.substr(at + 2, 4)) + "}";
         at += 4;
+        break;
+    case 'x': // \x41 or \x{4E2D}; PCRE2 spells both the same
+        if (startsWith(pattern, at + 2, "{")) {
+            const std::size_t end = pattern.find('}', at);
+            if (end == std::string_view::npos)
+                return bad(pattern, at, "a code point is not closed");
+            result.text = std::string(pattern.substr(at, end + 1 - at));
+            at = end - 1;
+        } else {
+            result.text = "\\x";
+        }
         break;
     default: {
         // Letters and digits mean the same for both, or PCRE2 will say that they mean nothing.

@@ -67,6 +67,7 @@ private slots:
         row("removed", sequence({splitBy("b", "Removed"), bytesOnly}), "abc", "a|c");
         row("with the previous", sequence({splitBy("b", "MergedWithPrevious"), bytesOnly}), "abc", "ab|c");
         row("with the next", sequence({splitBy("b", "MergedWithNext"), bytesOnly}), "abc", "a|bc");
+        row("between characters", sequence({splitBy("(?=b)", "Isolated"), bytesOnly}), "abca", "a|bc|a");
         row("contiguous", sequence({splitBy("[bc]", "Contiguous"), bytesOnly}), "abc", "a|bc");
         row("inverted", sequence({splitBy("b", "Removed", true), bytesOnly}), "abc", "b");
         row("white space goes", sequence({{{"type", "WhitespaceSplit"}}, bytesOnly}), " ab  c ", "ab|c");
@@ -133,7 +134,7 @@ private slots:
         };
         row("empty", "", "", "");
         row("word", "hello", "▁hello", "hello");
-        row("spaces", "a  w", "▁|a|▁▁|w", "a  w");
+        row("spaces", "a  w", "▁|a|▁|▁w", "a  w");
         row("bytes", "aü", "▁|a|<0xC3>|<0xBC>", "aü");
         row("not UTF-8", "a\xFFw", "▁|a|<0xFF>|w", "a\xFFw");
         row("special text", "<s>", "▁|<|s|>", "<s>");
@@ -224,18 +225,12 @@ private slots:
     void unigram()
     {
         json content = tinyCharacterJson();
-        content["model"] = {{"type", "Unigram"},
-                            {"unk_id", 0},
-                            {"vocab",
-                             {{"<unk>", 0.0},
-                              {"<s>", 0.0},
-                              {"</s>", 0.0},
-                              {"▁", -2.0},
-                              {"a", -3.0},
-                              {"b", -3.0},
-                              {"ab", -4.0},
-                              {"▁a", -4.5},
-                              {"ba", -7.0}}}};
+        content["model"] = {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", json::array()}};
+        const std::vector<std::pair<const char *, double>> pieces = {
+            {"<unk>", 0.0}, {"<s>", 0.0}, {"</s>", 0.0}, {"▁", -2.0}, {"a", -3.0},
+            {"b", -3.0},    {"ab", -4.0}, {"▁a", -4.5},  {"ba", -7.0}};
+        for (const auto &[text, score] : pieces)
+            content["model"]["vocab"].push_back(json::array({text, score}));
         const auto tokenizer = make(content);
         QVERIFY(tokenizer);
         QCOMPARE(piecesOf(*tokenizer, "ab"), std::string("▁|ab")); // -6 against -7.5 and -8
