@@ -53,8 +53,14 @@ std::uint64_t quantizedPages(const Model &model)
 std::uint64_t weightPages(const Model &model)
 {
     std::uint64_t sum = quantizedPages(model);
-    for (const ContainerTensor &tensor : model.container().tensors())
-        sum += residentBytes(tensor.data.data(), tensor.bytes).value_or(0);
+    for (const ContainerTensor &tensor : model.container().tensors()) {
+        // Of a mapped file the system tells what it keeps, for whomever: what was quantised is not ours.
+        std::vector<std::span<const std::byte>> parts{tensor.data};
+        if (model.quantized())
+            parts = model.quantized()->partsOutside(tensor.data);
+        for (const std::span<const std::byte> part : parts)
+            sum += residentBytes(part.data(), part.size()).value_or(0);
+    }
     return sum;
 }
 
