@@ -44,7 +44,7 @@ const char *foreignFormat(std::span<const std::byte> bytes)
     }
     // safetensors: a 64-bit length, then a JSON object.
     if (start.size() > 9 && start[8] == '{' && start.substr(3, 5) == "\0\0\0\0\0"sv)
-        return "a safetensors file";
+        return "a safetensors file (open the folder that it lies in)";
     return nullptr;
 }
 

@@ -13,8 +13,9 @@ namespace {
 
 Result<HfConfig> read(const json &config, std::uint64_t tensors = 0)
 {
-    return readHfConfig(withTextPart(config), {"test", "read config.json of test", ErrorCode::BadFile},
-                        tensors);
+    // As it comes from a file: numbers from 0 are unsigned there.
+    return readHfConfig(withTextPart(json::parse(config.dump())),
+                        {"test", "read config.json of test", ErrorCode::BadFile}, tensors);
 }
 
 /// A config of a type with nothing but these fields.

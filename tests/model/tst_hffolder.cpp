@@ -316,9 +316,9 @@ void TestHfFolder::shards()
     auto model = Model::load(m_at);
     QVERIFY2(model, textOf(model).c_str());
     QCOMPARE((*model)->container().tensors().back().file, std::string_view("model-4.safetensors"));
-    const std::vector<std::byte> text = readBytes(m_at / "model.safetensors.index.json");
-    const auto index = ordered_json::parse(reinterpret_cast<const char *>(text.data()),
-                                           reinterpret_cast<const char *>(text.data()) + text.size());
+    const std::vector<std::byte> file = readBytes(m_at / "model.safetensors.index.json");
+    const auto *const begin = reinterpret_cast<const char *>(file.data());
+    const auto index = ordered_json::parse(begin, begin + file.size());
     const auto with = [&](const std::function<void(ordered_json &)> &change) {
         ordered_json changed = index;
         change(changed);

@@ -80,6 +80,13 @@ nlohmann::ordered_json SafetensorsWriter::header() const
     return json;
 }
 
+std::vector<std::byte> SafetensorsWriter::bytes() const
+{
+    std::string text = header().dump();
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    return bytes(text);
+}
+
 std::vector<std::byte> SafetensorsWriter::bytes(std::string_view header) const
 {
     ByteWriter file;

@@ -25,8 +25,9 @@ public:
                            std::vector<std::byte> data);
 
     nlohmann::ordered_json header() const; ///< what bytes() writes
-    std::vector<std::byte> bytes() const { return bytes(header().dump()); }
-    /// Another header text in front of the same data.
+    /// The header ends in spaces, so that the data begins at a multiple of 8.
+    std::vector<std::byte> bytes() const;
+    /// Another header text in front of the same data, as it is.
     std::vector<std::byte> bytes(std::string_view header) const;
     std::vector<std::string> names() const;
 
