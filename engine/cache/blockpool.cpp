@@ -59,13 +59,6 @@ std::uint64_t placeOf(BlockId block, const BlockPool &pool, std::uint64_t stride
     return first * stride + before * count + (block.value() - first) * headBytes;
 }
 
-void copyRows(const std::byte *from, std::byte *to, std::uint32_t heads, std::uint64_t headBytes,
-              std::uint64_t bytes)
-{
-    for (std::uint32_t head = 0; head < heads; ++head)
-        std::memcpy(to + head * headBytes, from + head * headBytes, bytes);
-}
-
 } // namespace
 
 Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, std::uint32_t blocks)
@@ -181,11 +174,12 @@ void BlockPool::copySlots(BlockId from, BlockId to, std::uint32_t slots)
     assert(slots <= m_shape.blockTokens && references(to) == 1);
     for (const std::uint32_t index : m_group.layers) {
         const KvLayerShape &layer = m_shape.layers[index];
-        const LayerPlace &place = m_places[index];
-        copyRows(keys(from, LayerIndex(index), 0), keys(to, LayerIndex(index), 0), layer.heads,
-                 place.keyHeadBytes, slots * kvRowBytes(m_shape.keyType, layer.keySize));
-        copyRows(values(from, LayerIndex(index), 0), values(to, LayerIndex(index), 0), layer.heads,
-                 place.valueHeadBytes, slots * kvRowBytes(m_shape.valueType, layer.valueSize));
+        for (std::uint32_t head = 0; head < layer.heads; ++head) {
+            std::memcpy(keys(to, LayerIndex(index), head), keys(from, LayerIndex(index), head),
+                        slots * kvRowBytes(m_shape.keyType, layer.keySize));
+            std::memcpy(values(to, LayerIndex(index), head), values(from, LayerIndex(index), head),
+                        slots * kvRowBytes(m_shape.valueType, layer.valueSize));
+        }
     }
 }
 

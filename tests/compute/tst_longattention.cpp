@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/memory/activationlayout.h"
 #include "kernels/cpu/cpukernels.h"
 #include "tests/compute/attentionfixture.h"
 #include "tests/support/testmain.h"
