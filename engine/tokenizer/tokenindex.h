@@ -19,11 +19,11 @@ public:
     /// Room for `count` texts.
     explicit TokenIndex(std::size_t count = 0)
     {
-        std::size_t size = 16;
-        while (size < count + count / 2)
-            size *= 2;
-        m_slots.resize(size);
-        m_mask = size - 1;
+        std::size_t places = 16;
+        while (places < count + count / 2)
+            places *= 2;
+        m_slots.resize(places);
+        m_mask = places - 1;
     }
 
     /// Adds texts[id], unless a token with that text is there already. At most as many as there was room for.

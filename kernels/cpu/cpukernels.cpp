@@ -119,4 +119,15 @@ const FastKernels &fastKernels()
     return portableFastKernels();
 }
 
+const AttentionKernels *attentionKernelsFor(IsaLevel level)
+{
+#ifdef TOKENLOUPE_X86_KERNELS
+    if (level == IsaLevel::Avx512)
+        return cpuKernelsFor(level) ? &avx512AttentionKernels() : nullptr;
+    if (level == IsaLevel::Avx2)
+        return cpuKernelsFor(level) ? &avx2AttentionKernels() : nullptr;
+#endif
+    return level == IsaLevel::Portable ? &portableAttentionKernels() : nullptr;
+}
+
 } // namespace tokenloupe

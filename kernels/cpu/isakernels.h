@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cpu/attentionkernels.h"
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/fastkernels.h"
 #include "kernels/cpu/logitkernels.h"
@@ -25,5 +26,9 @@ const LogitKernels &avx512LogitKernels(); ///< only where the build is for x86-6
 float portableReadAll(const std::byte *data, std::int64_t bytes);
 float avx2ReadAll(const std::byte *data, std::int64_t bytes);   ///< likewise
 float avx512ReadAll(const std::byte *data, std::int64_t bytes); ///< likewise
+
+const AttentionKernels &portableAttentionKernels();
+const AttentionKernels &avx2AttentionKernels();   ///< only where the build is for x86-64
+const AttentionKernels &avx512AttentionKernels(); ///< only where the build is for x86-64
 
 } // namespace tokenloupe

@@ -188,7 +188,7 @@ void CliScoreTest::quantizedAtLoad()
     QCOMPARE(estimate["parts"][0]["bytes"].get<double>(), bytes);
     for (const json &part : estimate["measured"]) {
         if (part["name"] == "weights")
-            QVERIFY(std::abs(part["bytes"].get<double>() - bytes) < 0.1 * bytes + 65536);
+            QVERIFY2(std::abs(part["bytes"].get<double>() - bytes) < 0.1 * bytes + 65536, part.dump().c_str());
     }
 }
 

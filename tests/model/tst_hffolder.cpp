@@ -325,8 +325,8 @@ void TestHfFolder::shards()
         writeText(m_at / "model.safetensors.index.json", changed.dump());
         return failure();
     };
-    const auto says = [](const std::string &text, const char *part) {
-        return text.find(part) != std::string::npos;
+    const auto says = [](const std::string &message, const char *part) {
+        return message.find(part) != std::string::npos;
     };
     std::string text1 =
         with([](ordered_json &i) { i["weight_map"]["model.norm.weight"] = "../x.safetensors"; });
@@ -379,6 +379,7 @@ void TestHfFolder::withoutTokenizer()
     QCOMPARE(vocabulary.texts.size(), std::size_t(391));
     QCOMPARE(vocabulary.bos, std::optional(TokenId(1)));
     QCOMPARE(vocabulary.eos, std::optional(TokenId(7)));
+    QCOMPARE(vocabulary.endOfTurn, (std::vector<TokenId>{TokenId(7), TokenId(9)}));
     QVERIFY(!vocabulary.padding);
     QVERIFY(!(*model)->container().hasVocabulary());
 }

@@ -171,7 +171,8 @@ private slots:
             QVERIFY(!SafetensorsFile::parse(shorter, "shorter"));
         }
         for (std::size_t place = 0; place + 24 < good.size(); ++place) {
-            for (const int value : {0, 1, '"', '[', '{', '}', ',', '9', '-', 0x80, 0xff}) {
+            for (const int value :
+                 std::initializer_list<int>{0, 1, '"', '[', '{', '}', ',', '9', '-', 0x80, 0xff}) {
                 Bytes changed = good;
                 changed[place] = std::byte(value);
                 const auto file = SafetensorsFile::parse(changed, "changed");

@@ -3,6 +3,7 @@
 
 #include "engine/base/utf8.h"
 #include "engine/model/hf/configtext.h"
+#include "engine/model/hf/foldersettings.h"
 #include "engine/model/hf/hfvocabulary.h"
 #include "engine/model/hf/hfweights.h"
 #include "engine/model/hf/safetensorsfolder.h"
@@ -26,28 +27,18 @@ std::string nameOf(const fs::path &folder)
     return sanitizedUtf8(whole.filename().string());
 }
 
-/// Ids may be one, a list, or null.
-std::optional<TokenId> tokenOf(const nlohmann::json &config, const char *field, std::uint32_t vocabulary)
-{
-    const auto found = config.find(field);
-    if (found == config.end())
-        return {};
-    const nlohmann::json &first = found->is_array() && !found->empty() ? found->front() : *found;
-    if (!first.is_number_unsigned() || first.get<std::uint64_t>() >= vocabulary)
-        return {};
-    return TokenId(first.get<std::uint32_t>());
-}
-
-/// A vocabulary without texts: ids can be run, text cannot be split.
-VocabularyData idsOnly(const nlohmann::json &config, std::uint32_t vocabulary)
+/// A vocabulary without texts: ids can be run, text cannot be split. Which of them end a turn may be known.
+Result<VocabularyData> idsOnly(const fs::path &folder, std::uint32_t count,
+                               std::vector<std::string> *warnings)
 {
     VocabularyData data;
     data.model = noTokenizerModel;
-    data.texts.resize(vocabulary);
-    data.kinds.resize(vocabulary, TokenKind::Unused);
-    data.bos = tokenOf(config, "bos_token_id", vocabulary);
-    data.eos = tokenOf(config, "eos_token_id", vocabulary);
-    data.padding = tokenOf(config, "pad_token_id", vocabulary);
+    data.texts.resize(count);
+    data.kinds.resize(count, TokenKind::Unused);
+    const auto settings = FolderSettings::read(folder, warnings);
+    if (!settings)
+        return tl::unexpected(settings.error());
+    settings->apply(data);
     return data;
 }
 
@@ -144,7 +135,7 @@ Result<VocabularyData> HfContainer::readVocabulary(std::vector<std::string> *war
     if (!hasVocabulary()) {
         if (!m_config)
             return tl::unexpected(m_config.error());
-        return idsOnly(withTextPart(m_json), m_config->model.vocabulary);
+        return idsOnly(m_folder, m_config->model.vocabulary, warnings);
     }
     auto data = readHfVocabulary(m_folder, warnings);
     if (data && m_config)

@@ -136,7 +136,9 @@ private Q_SLOTS:
                     .startsWith(
                         QStringLiteral("%1").arg(fixture.panel.summary().section(QLatin1Char(' '), 1, 1))));
         // The own precision's logits are those of the step, the other's differ a little.
-        const std::vector<float> kept = *fixture.host.logits()->get({run, StepIndex(2)});
+        const LogitStore::Row stored = fixture.host.logits()->get({run, StepIndex(2)});
+        QVERIFY(stored);
+        const std::span<const float> kept = *stored;
         for (const ComparedCandidate &candidate : compared->candidates)
             QCOMPARE(precision == int(Precision::Fast) ? candidate.fastLogit : candidate.exactLogit,
                      kept[candidate.id.value()]);
