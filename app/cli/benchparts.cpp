@@ -5,11 +5,16 @@
 #include "app/cli/table.h"
 #include "app/cli/vocabularyinput.h"
 #include "engine/base/philox.h"
+#include "engine/sampling/logitscan.h"
 #include "engine/trace/stepexplanation.h"
+#include "engine/trace/tracemailbox.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace tokenloupe::cli {
 
@@ -28,15 +33,29 @@ double medianOf(std::vector<double> values)
     return values.empty() ? 0.0 : values[values.size() / 2];
 }
 
-/// Logits shaped like a model's: normal with deviation 3 (Box and Muller), the same every time.
-std::vector<float> syntheticLogits(std::uint32_t vocabulary)
+enum class Shape {
+    Spread, ///< normal with deviation 3: a model that is unsure
+    Peaked, ///< a few hundred that rise to a peak over a broad floor: one that is sure
+    Flat    ///< normal with deviation 1: nearly everything counts
+};
+constexpr std::pair<Shape, const char *> shapes[] = {
+    {Shape::Peaked, "peaked"}, {Shape::Spread, "spread"}, {Shape::Flat, "flat"}};
+
+/// The same every time (Box and Muller over counted draws).
+std::vector<float> syntheticLogits(std::uint32_t vocabulary, Shape shape)
 {
+    const double deviation = shape == Shape::Spread ? 3.0 : shape == Shape::Peaked ? 2.0 : 1.0;
     std::vector<float> logits(vocabulary);
     for (std::uint32_t i = 0; i < vocabulary; ++i) {
         const double a = 1.0 - uniformDraw(1, i, 0);
         const double b = uniformDraw(1, i, 1);
-        logits[i] =
-            static_cast<float>(3.0 * std::sqrt(-2.0 * std::log(a)) * std::cos(2.0 * 3.141592653589793 * b));
+        logits[i] = static_cast<float>(deviation * std::sqrt(-2.0 * std::log(a)) *
+                                       std::cos(2.0 * 3.141592653589793 * b));
+    }
+    if (shape == Shape::Peaked) {
+        for (std::uint32_t rank = 1; rank <= 300; ++rank)
+            logits[std::uint64_t(rank) * 7919 % vocabulary] =
+                static_cast<float>(17.0 - 1.6 * std::log(static_cast<double>(rank)));
     }
     return logits;
 }
@@ -62,8 +81,27 @@ std::vector<NamedChain> benchChains()
             {"top_k", chain({{TopKParams{40}}})},
             {"top_p", chain({{TopPParams{0.95F}}})},
             {"min_p", chain({{MinPParams{0.05F}}})},
+            {"top_p and temperature", chain({{TopPParams{0.95F}}, {TemperatureParams{0.8F}}})},
             {"default", std::make_shared<SamplerSettings>(SamplerSettings::defaults())},
             {"default with penalties", penalised}};
+}
+
+/// Median time of what the inspector counts of a step: log-sum-exp, entropy, the first 50, one token's rank.
+Result<double> statisticsMicroseconds(const std::vector<float> &logits, std::uint32_t repetitions)
+{
+    std::vector<double> times;
+    for (std::uint32_t i = 0; i < repetitions * 20; ++i) {
+        const auto start = Clock::now();
+        const auto statistics = logitStatistics(logits);
+        if (!statistics)
+            return tl::unexpected(statistics.error());
+        const std::vector<Candidate> first = selectTop(logits, 50);
+        const std::uint32_t rank = rankOf(logits, first.back().id);
+        times.push_back(secondsSince(start) * 1e6);
+        if (rank + 1 != first.size())
+            return makeError(ErrorCode::InvalidLogits, "bench", "ranks and the list of the first disagree");
+    }
+    return medianOf(std::move(times));
 }
 
 /// Median time of one run of the chain, µs; nothing when it fails.
@@ -120,19 +158,33 @@ Result<double> decodeSpeed(Session &session, const StepRequest &request, const B
 ExitStatus benchSampler(CommandSet &set, const BenchOptions &options)
 {
     Json rows = Json::array();
-    Table table({{"vocabulary", Align::Right}, {"chain", Align::Left}, {"µs a token", Align::Right}});
+    Table table({{"vocabulary", Align::Right},
+                 {"chain", Align::Left},
+                 {"peaked", Align::Right},
+                 {"spread", Align::Right},
+                 {"flat, µs a token", Align::Right}});
+    std::vector<NamedChain> chains = benchChains();
+    chains.push_back({"inspector statistics", nullptr});
     for (std::uint32_t vocabulary : {32000U, 49152U, 128256U, 262144U}) {
-        const auto logits = syntheticLogits(vocabulary);
         const auto history = benchTokens(256, vocabulary);
-        for (const NamedChain &chain : benchChains()) {
-            if (set.interrupt.happened())
-                return set.terminal.fail(Error{ErrorCode::Cancelled, "bench", "cancelled"});
-            const auto us = chainMicroseconds(chain, logits, history, options.repetitions);
-            if (!us)
-                return set.terminal.fail(us.error());
-            rows.push_back(
-                {{"vocabulary", vocabulary}, {"chain", chain.name}, {"us_per_token", number(*us)}});
-            table.row({std::to_string(vocabulary), chain.name, fixed(*us, 1)});
+        for (const NamedChain &chain : chains) {
+            std::vector<std::string> cells{std::to_string(vocabulary), chain.name};
+            for (const auto &[shape, shapeName] : shapes) {
+                if (set.interrupt.happened())
+                    return set.terminal.fail(Error{ErrorCode::Cancelled, "bench", "cancelled"});
+                const auto logits = syntheticLogits(vocabulary, shape);
+                const auto us = chain.settings
+                                    ? chainMicroseconds(chain, logits, history, options.repetitions)
+                                    : statisticsMicroseconds(logits, options.repetitions);
+                if (!us)
+                    return set.terminal.fail(us.error());
+                rows.push_back({{"vocabulary", vocabulary},
+                                {"chain", chain.name},
+                                {"logits", shapeName},
+                                {"us_per_token", number(*us)}});
+                cells.push_back(fixed(*us, 1));
+            }
+            table.row(std::move(cells));
         }
     }
     if (options.format == Format::JsonLines)
@@ -174,6 +226,53 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
     return set.terminal.end();
 }
 
+namespace {
+
+/// What the window records of a step, as its panels ask for it while a run goes on.
+Status explain(const Session &session, const StepRecord &step)
+{
+    ExplainRequest request;
+    request.ref = step.ref;
+    request.logits = session.currentLogits();
+    request.history = session.history().first(step.position);
+    request.settings = step.settings;
+    request.step = step.ref.step.value();
+    request.chosen = step.token;
+    request.record = &step;
+    request.rankWholeVocabulary = false;
+    const auto explained = explainStep(request);
+    return explained ? Status() : tl::unexpected(explained.error());
+}
+
+enum class Recording { Nothing, EveryPanel };
+
+/// Seconds of each of `predict` steps that do a forward pass.
+Result<std::vector<double>> stepSeconds(Session &session, const StepRequest &request,
+                                        const BenchOptions &options, Recording recording)
+{
+    const auto prompt = benchTokens(std::max(1U, options.depth), session.model().config().vocabulary);
+    if (const auto prefilled = session.prefill(prompt, 0, nullptr, request.stop); !prefilled)
+        return tl::unexpected(prefilled.error());
+    TraceMailbox mailbox;
+    std::vector<double> seconds;
+    for (std::uint32_t i = 0; i <= options.predict; ++i) {
+        const auto start = Clock::now();
+        auto step = session.step(request);
+        if (!step)
+            return tl::unexpected(step.error());
+        if (recording == Recording::EveryPanel) {
+            if (const Status explained = explain(session, *step); !explained)
+                return tl::unexpected(explained.error());
+            mailbox.post(std::move(*step));
+        }
+        if (i > 0) // the first draw uses the prefill's logits: it is no decoding
+            seconds.push_back(secondsSince(start));
+    }
+    return seconds;
+}
+
+} // namespace
+
 ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSettings settings)
 {
     ExitStatus status = ExitStatus::Done;
@@ -185,55 +284,39 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
     StepRequest request;
     request.settings = std::make_shared<SamplerSettings>(SamplerSettings::defaults());
     request.stop = set.interrupt.token();
-    std::vector<double> plain;
-    std::vector<double> traced;
+    std::array<std::vector<double>, 2> speeds;  // tokens a second, one a repetition
+    std::array<std::vector<double>, 2> seconds; // of each step: a median of them shrugs off what else ran
     for (std::uint32_t repetition = 0; repetition < options.repetitions; ++repetition) {
-        settings.logitBudgetBytes = 0;
-        const auto quiet = openSession(set, model, settings, options.session, status);
-        if (!quiet)
-            return status;
-        const auto speed = decodeSpeed(*quiet, request, options, set.interrupt.token());
-        if (!speed)
-            return set.terminal.fail(speed.error());
-        plain.push_back(*speed);
-
-        settings.logitBudgetBytes = SessionSettings().logitBudgetBytes;
-        const auto session = openSession(set, model, settings, options.session, status);
-        if (!session)
-            return status;
-        const auto prompt = benchTokens(std::max(1U, options.depth), model->config().vocabulary);
-        if (const auto prefilled = session->prefill(prompt, 0, nullptr, set.interrupt.token()); !prefilled)
-            return set.terminal.fail(prefilled.error());
-        Clock::time_point start = Clock::now();
-        for (std::uint32_t i = 0; i <= options.predict; ++i) {
-            const auto step = session->step(request);
-            if (!step)
-                return set.terminal.fail(step.error());
-            ExplainRequest explain;
-            explain.ref = step->ref;
-            explain.logits = session->currentLogits();
-            explain.history = session->history().first(step->position);
-            explain.settings = step->settings;
-            explain.step = step->ref.step.value();
-            explain.chosen = step->token;
-            explain.record = &*step;
-            explain.rankWholeVocabulary = false; // as views ask while a run goes on
-            if (const auto explained = explainStep(explain); !explained)
-                return set.terminal.fail(explained.error());
-            if (i == 0)
-                start = Clock::now(); // the first draw uses the prefill's logits
+        for (std::size_t turn = 0; turn < 2; ++turn) {
+            // Which goes first changes, so that a machine that slows down favours neither.
+            const std::size_t kind = (turn + repetition) % 2;
+            const auto recording = kind == 0 ? Recording::Nothing : Recording::EveryPanel;
+            settings.logitBudgetBytes = kind == 0 ? 0 : SessionSettings().logitBudgetBytes;
+            const auto session = openSession(set, model, settings, options.session, status);
+            if (!session)
+                return status;
+            const auto steps = stepSeconds(*session, request, options, recording);
+            if (!steps)
+                return set.terminal.fail(steps.error());
+            const double sum = std::accumulate(steps->begin(), steps->end(), 0.0);
+            speeds[kind].push_back(static_cast<double>(steps->size()) / std::max(1e-9, sum));
+            seconds[kind].insert(seconds[kind].end(), steps->begin(), steps->end());
         }
-        traced.push_back(options.predict / std::max(1e-9, secondsSince(start)));
     }
-    const double share = 1.0 - medianOf(traced) / std::max(1e-9, medianOf(plain));
+    const double plain = medianOf(seconds[0]);
+    const double traced = medianOf(seconds[1]);
+    const double share = 1.0 - plain / std::max(1e-9, traced);
     if (options.format == Format::JsonLines)
         set.terminal.json({{"model", options.model},
-                           {"plain_tps", plain},
-                           {"traced_tps", traced},
+                           {"plain_tps", speeds[0]},
+                           {"traced_tps", speeds[1]},
+                           {"plain_step_us", number(plain * 1e6)},
+                           {"traced_step_us", number(traced * 1e6)},
                            {"share_lost", number(share)}});
     else
-        set.terminal.text("decode " + fixed(medianOf(plain), 1) + " tokens/s, recorded for every panel " +
-                          fixed(medianOf(traced), 1) + " tokens/s: " + fixed(100.0 * share, 1) + " % lost\n");
+        set.terminal.text("decode " + fixed(medianOf(speeds[0]), 1) + " tokens/s, recorded for every panel " +
+                          fixed(medianOf(speeds[1]), 1) + " tokens/s; median step " + fixed(plain * 1e6, 0) +
+                          " and " + fixed(traced * 1e6, 0) + " µs: " + fixed(100.0 * share, 1) + " % lost\n");
     return set.terminal.end();
 }
 

@@ -4,6 +4,7 @@
 #include "app/cli/benchparts.h"
 #include "app/cli/progressmeter.h"
 #include "engine/memory/mappedpages.h"
+#include "engine/model/quantizedweights.h"
 #include "engine/session/session.h"
 
 #include <algorithm>
@@ -38,12 +39,28 @@ void touchPages(std::span<std::byte> memory)
     }
 }
 
-/// From the first tensor's first byte to the last one's last: what the plan calls weights.
-std::uint64_t weightPages(const ModelContainer &container)
+/// What was quantised at load, as far as it is resident.
+std::uint64_t quantizedPages(const Model &model)
 {
-    std::uint64_t sum = 0;
-    for (const ContainerTensor &tensor : container.tensors())
-        sum += residentBytes(tensor.data.data(), tensor.bytes).value_or(0);
+    if (!model.quantized())
+        return 0;
+    const std::span<const std::byte> memory = model.quantized()->memory();
+    return residentBytes(memory.data(), memory.size()).value_or(0);
+}
+
+/// From the first tensor's first byte to the last one's last, and what stands for tensors: what the plan
+/// calls weights.
+std::uint64_t weightPages(const Model &model)
+{
+    std::uint64_t sum = quantizedPages(model);
+    for (const ContainerTensor &tensor : model.container().tensors()) {
+        // Of a mapped file the system tells what it keeps, for whomever: what was quantised is not ours.
+        std::vector<std::span<const std::byte>> parts{tensor.data};
+        if (model.quantized())
+            parts = model.quantized()->partsOutside(tensor.data);
+        for (const std::span<const std::byte> part : parts)
+            sum += residentBytes(part.data(), part.size()).value_or(0);
+    }
     return sum;
 }
 
@@ -62,11 +79,15 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
         return makeError(ErrorCode::Unsupported, "--measure", "this system does not tell what is resident");
     auto model = [&] {
         ProgressMeter meter("loading");
-        return loadModel(options.model, meter.progress(), set.interrupt.token());
+        ModelLoadOptions load;
+        load.quantization = loadQuantizationOf(options.weights).value_or(LoadQuantization::AsStored);
+        load.threads = static_cast<int>(request.threads);
+        return loadModel(options.model, meter.progress(), set.interrupt.token(), load);
     }();
     if (!model)
         return tl::unexpected(model.error());
     const MappedMemory loaded = mappedMemory();
+    const std::uint64_t quantized = quantizedPages(*(*model)->model);
 
     SessionSettings settings;
     if (request.contextTokens > UINT32_MAX)
@@ -101,7 +122,7 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
     const MappedMemory after = mappedMemory();
     const ModelContainer &container = (*model)->model->container();
     const std::uint64_t copies = (*model)->model->copiedBytes();
-    const std::uint64_t weights = weightPages(container) + copies;
+    const std::uint64_t weights = weightPages(*(*model)->model) + copies;
     std::uint64_t cache = 0;
     for (const std::span<std::byte> pool : pools)
         cache += residentBytes(pool.data(), pool.size()).value_or(0);
@@ -111,7 +132,8 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
     const std::uint64_t header = container.headerBytes();
     MeasuredMemory measured;
     measured.total = after.anonymous + after.files;
-    const std::uint64_t vocabulary = difference(loaded.anonymous, before.anonymous + copies) + header;
+    const std::uint64_t vocabulary =
+        difference(loaded.anonymous, before.anonymous + copies + quantized) + header;
     const std::uint64_t buffers = difference(after.anonymous, loaded.anonymous + cache);
     const std::uint64_t known = weights + cache + vocabulary + buffers;
     measured.parts = {{"weights", weights},

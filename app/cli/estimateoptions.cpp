@@ -110,9 +110,9 @@ std::string EstimateOptions::conflict() const
         return "one of --gpu, --vram, --this-machine";
     if (measure && (model.empty() || !isForThisProgram()))
         return "--measure loads a MODEL on this machine: not with --shape, --gpu or --vram";
-    if (measure && (table || batch != 1 || beams != 1 || !draft.empty() || weights != "stored"))
-        return "--measure runs the model as it is stored: not with --table, --batch, --beams, --draft, "
-               "--weights";
+    if (measure && (table || batch != 1 || beams != 1 || !draft.empty() || !loadQuantizationOf(weights)))
+        return "--measure runs the model here: not with --table, --batch, --beams, --draft, and --weights "
+               "only as run's --quantize";
     return {};
 }
 

@@ -77,7 +77,7 @@ Json scoreJson(const Scores &scores, const ScoreOptions &options)
              {"perplexity", scores.nll.empty() ? Json() : number(std::exp(scores.meanNll()))},
              {"argmax", jsonOf(scores.argmax)},
              {"precision", options.session.precision},
-             {"quantize", options.session.quantize}};
+             {"quantize", loadQuantizationName(options.session.loadOptions().quantization)}};
     if (options.top > 0) {
         out["logsumexp"] = listOf(scores.logSumExp);
         Json positions = Json::array();

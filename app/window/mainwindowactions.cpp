@@ -290,7 +290,7 @@ void MainWindow::createPrecisionActions()
     auto *group = new QActionGroup(this);
     for (const Precision precision : {Precision::Exact, Precision::Fast}) {
         const QString title = precision == Precision::Fast ? tr("Fast") : tr("Exact");
-        auto *action = new QAction(title, this);
+        auto *action = new QAction(tr("%1 precision").arg(title), this);
         action->setCheckable(true);
         action->setToolTip(precisionSummary(precision));
         action->setData(tr("Precision: %1").arg(title));

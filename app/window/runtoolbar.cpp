@@ -135,12 +135,14 @@ void RunToolBar::refreshStatus()
             type += QString(QStringLiteral(" · ") + formatBytes(model.weightsBytes()));
         m_model->setText(QString(name + QStringLiteral("  ") + type));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
-        QString device =
-            status.device + QStringLiteral(" · ") + counted(status.threads, tr("thread"), tr("threads"));
+        const QString threads = counted(status.threads, tr("thread"), tr("threads"));
+        QString device = status.device;
         if (!m_isNarrow)
-            device += QStringLiteral(" · ") + precisionTitle(status.session.precision);
+            device += QStringLiteral(" · ") + threads;
+        device += QStringLiteral(" · ") + precisionTitle(status.session.precision);
         m_device->setText(device);
-        m_device->setToolTip(QString(precisionSummary(status.session.precision) + QLatin1Char('\n') +
+        m_device->setToolTip(QString(threads + QLatin1Char('\n') +
+                                     precisionSummary(status.session.precision) + QLatin1Char('\n') +
                                      weightKernelsText(model, status.session.precision)));
     } else {
         m_model->setText(status.state == EngineState::Loading ? tr("Loading…") : tr("Open a model"));

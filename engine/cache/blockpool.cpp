@@ -43,11 +43,20 @@ Status checkShape(const KvShape &shape, const KvLayerGroup &group, std::uint32_t
     return {};
 }
 
-void copyRows(const std::byte *from, std::byte *to, std::uint32_t heads, std::uint64_t headBytes,
-              std::uint64_t bytes)
+// Sequences mostly hold blocks with numbers that follow each other: one head's rows of so many tokens lie in
+// one stretch, long enough for the processor to read it as one, short enough that a first token does not make
+// the whole pool resident.
+constexpr std::uint32_t neighbourTokens = 256;
+
+/// Where a head's rows of one block lie in a plane, of which each block has `stride` bytes; `before` is how
+/// many of these belong to other layers and heads.
+std::uint64_t placeOf(BlockId block, const BlockPool &pool, std::uint64_t stride, std::uint64_t before,
+                      std::uint64_t headBytes)
 {
-    for (std::uint32_t head = 0; head < heads; ++head)
-        std::memcpy(to + head * headBytes, from + head * headBytes, bytes);
+    const std::uint64_t neighbours = std::max(1U, neighbourTokens / pool.shape().blockTokens);
+    const std::uint64_t first = block.value() / neighbours * neighbours;
+    const std::uint64_t count = std::min(neighbours, pool.capacity() - first);
+    return first * stride + before * count + (block.value() - first) * headBytes;
 }
 
 } // namespace
@@ -163,13 +172,15 @@ void BlockPool::release(BlockId block)
 void BlockPool::copySlots(BlockId from, BlockId to, std::uint32_t slots)
 {
     assert(slots <= m_shape.blockTokens && references(to) == 1);
-    for (const std::uint32_t index : m_group.layers) {
-        const KvLayerShape &layer = m_shape.layers[index];
-        const LayerPlace &place = m_places[index];
-        copyRows(keys(from, LayerIndex(index), 0), keys(to, LayerIndex(index), 0), layer.heads,
-                 place.keyHeadBytes, slots * kvRowBytes(m_shape.keyType, layer.keySize));
-        copyRows(values(from, LayerIndex(index), 0), values(to, LayerIndex(index), 0), layer.heads,
-                 place.valueHeadBytes, slots * kvRowBytes(m_shape.valueType, layer.valueSize));
+    for (const std::uint32_t number : m_group.layers) {
+        const LayerIndex index(number);
+        const KvLayerShape &layer = m_shape.layers[number];
+        const std::uint64_t keyBytes = slots * kvRowBytes(m_shape.keyType, layer.keySize);
+        const std::uint64_t valueBytes = slots * kvRowBytes(m_shape.valueType, layer.valueSize);
+        for (std::uint32_t head = 0; head < layer.heads; ++head) {
+            std::memcpy(keys(to, index, head), keys(from, index, head), keyBytes);
+            std::memcpy(values(to, index, head), values(from, index, head), valueBytes);
+        }
     }
 }
 
@@ -189,7 +200,8 @@ std::byte *BlockPool::keys(BlockId block, LayerIndex layer, std::uint32_t kvHead
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.keyHeadBytes > 0); // a layer of this group
-    return m_keys + block.value() * m_keyStride + place.keys + kvHead * place.keyHeadBytes;
+    return m_keys +
+           placeOf(block, *this, m_keyStride, place.keys + kvHead * place.keyHeadBytes, place.keyHeadBytes);
 }
 
 std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
@@ -198,7 +210,8 @@ std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHe
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.valueHeadBytes > 0);
-    return m_values + block.value() * m_valueStride + place.values + kvHead * place.valueHeadBytes;
+    return m_values + placeOf(block, *this, m_valueStride, place.values + kvHead * place.valueHeadBytes,
+                              place.valueHeadBytes);
 }
 
 } // namespace tokenloupe

@@ -12,8 +12,8 @@
 namespace tokenloupe {
 
 /// Fixed number of equal blocks for the layers of one group. A block holds K and V of blockTokens tokens for
-/// each of these layers, laid out (kvHead, slot, headSize), so that one head's keys (or values) of a block
-/// are contiguous. Memory is reserved at once but becomes resident only as blocks are written (anonymous
+/// each of these layers; one head's keys (or values) of a block are contiguous, and mostly those of the next
+/// block follow. Memory is reserved at once but becomes resident only as blocks are written (anonymous
 /// mapping). Blocks are reference-counted: everyone who keeps one holds a reference. Not thread-safe; the
 /// engine thread's.
 class BlockPool

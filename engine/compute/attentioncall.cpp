@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/attentioncall.h"
 
-#include <array>
-#include <cmath>
+#include <limits>
 
 namespace tokenloupe {
 
@@ -22,7 +21,14 @@ std::int64_t quotientUp(std::int64_t a, std::int64_t b)
 
 AttentionCall::AttentionCall(Activations queries, const KvView &view, const AttentionParams &params,
                              const RotaryTable &keyRotary, Activations output, const CpuKernels &kernels)
-    : m_input{queries, view, params, keyRotary, kernels, view.shape().layers[params.layer.value()], {}}
+    : m_input{queries,
+              view,
+              params,
+              keyRotary,
+              kernels,
+              *attentionKernelsFor(kernels.level),
+              view.shape().layers[params.layer.value()],
+              {}}
     , m_output(output)
     , m_kvHeads(m_input.layer.heads)
     , m_group(params.heads / m_kvHeads)
@@ -64,7 +70,8 @@ void AttentionCall::split(std::vector<float> &shared)
 {
     const std::uint64_t lanes = static_cast<std::uint64_t>(m_rowsPerTile) * m_headsPerTile;
     const std::uint64_t onePiece = static_cast<std::uint64_t>(m_tiles) * lanes * m_input.places.sumStride;
-    const std::uint64_t totals = 2 * static_cast<std::uint64_t>(m_input.queries.rows) * m_input.params.heads;
+    const std::uint64_t totals =
+        static_cast<std::uint64_t>(m_input.queries.rows) * m_input.params.heads * m_input.places.sumStride;
     const std::uint32_t all = m_endPiece - m_firstPiece;
     if (totals + 2 * onePiece > attentionSharedFloats)
         return;
@@ -124,20 +131,23 @@ void AttentionCall::run(std::uint32_t turn, std::int64_t piece, float *scratch) 
 
 void AttentionCall::runWhole(const AttentionTile &tile, float *scratch) const
 {
-    std::array<Total, attentionLanes> totals;
     const PositionRange all = tile.positions();
     const std::span<const AttentionTile::Lane> lanes = tile.lanes();
+    const std::uint64_t stride = m_input.places.sumStride;
     float *sums = scratch + m_input.places.sums;
+    float *totals = scratch + m_input.places.totals;
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+        begin(totals + i * stride);
     for (std::uint32_t first = all.begin / attentionPiece * attentionPiece; first < all.end;
          first += attentionPiece) {
         tile.attend(first, sums);
         for (std::size_t i = 0; i < lanes.size(); ++i) {
             if (!intersection(lanes[i].positions, {first, first + attentionPiece}).isEmpty())
-                add(sums + i * m_input.places.sumStride, totals[i], outputOf(lanes[i].row, lanes[i].head));
+                m_input.attention.mergeSums(sums + i * stride, totals + i * stride, m_input.layer.valueSize);
         }
     }
     for (std::size_t i = 0; i < lanes.size(); ++i)
-        finish(totals[i], lanes[i].row, lanes[i].head);
+        finish(totals + i * stride, lanes[i].row, lanes[i].head);
 }
 
 /// Where the sums of a token and head lie among those of a piece of its tile, in lanes from the first tile's
@@ -158,50 +168,35 @@ void AttentionCall::merge(std::uint32_t turn, std::int64_t rowAndHead) const
     const std::int64_t row = rowAndHead / m_input.params.heads;
     const auto head = static_cast<std::uint32_t>(rowAndHead % m_input.params.heads);
     const std::int64_t lanesOfPiece = m_rowsPerTile * m_headsPerTile;
-    float *stored = m_totals + 2 * rowAndHead;
-    Total total;
-    if (turn > 0)
-        total = {stored[0], stored[1], stored[1] != 0.0F};
+    const std::uint64_t stride = m_input.places.sumStride;
+    float *total = m_totals + static_cast<std::uint64_t>(rowAndHead) * stride;
+    if (turn == 0)
+        begin(total);
     const std::int64_t lane = laneAt(row, head);
     for (std::int64_t piece = 0; piece < m_piecesOfTile; ++piece) {
         const auto first =
             static_cast<std::uint32_t>(m_firstPiece + turn * m_piecesOfTile + piece) * attentionPiece;
         if (!intersection(m_input.positionsOf(row), {first, first + attentionPiece}).isEmpty())
-            add(m_sums + static_cast<std::uint64_t>(lane + piece * lanesOfPiece) * m_input.places.sumStride,
-                total, outputOf(row, head));
+            m_input.attention.mergeSums(m_sums +
+                                            static_cast<std::uint64_t>(lane + piece * lanesOfPiece) * stride,
+                                        total, m_input.layer.valueSize);
     }
-    stored[0] = total.maximum;
-    stored[1] = total.sum;
     if (turn + 1 == m_turns)
         finish(total, row, head);
 }
 
-/// Adds what was gathered from the next stretch of positions; both are relative to the larger maximum then.
-void AttentionCall::add(const float *part, Total &total, float *output) const
+/// A sum over no positions.
+void AttentionCall::begin(float *total) const
 {
-    const CpuKernels &kernels = m_input.kernels;
-    const float *values = part + AttentionSum::values;
-    const std::int64_t width = m_input.layer.valueSize;
-    const float maximum = part[AttentionSum::maximum];
-    const float sum = part[AttentionSum::total];
-    if (!total.isStarted) {
-        total = {maximum, sum, true};
-        std::copy_n(values, width, output);
-        return;
-    }
-    const float larger = std::max(total.maximum, maximum);
-    const float before = std::exp(total.maximum - larger);
-    const float factor = std::exp(maximum - larger);
-    if (before != 1.0F)
-        kernels.scale(before, width, output);
-    kernels.axpy(factor, values, width, output);
-    total = {larger, total.sum * before + sum * factor, true};
+    std::fill_n(total, m_input.places.sumStride, 0.0F);
+    total[AttentionSum::maximum] = -std::numeric_limits<float>::infinity();
 }
 
-void AttentionCall::finish(const Total &total, std::int64_t row, std::uint32_t head) const
+void AttentionCall::finish(const float *total, std::int64_t row, std::uint32_t head) const
 {
     const CpuKernels &kernels = m_input.kernels;
-    const float inverse = 1.0F / total.sum;
+    const float inverse = 1.0F / total[AttentionSum::total];
+    std::copy_n(total + AttentionSum::values, m_input.layer.valueSize, outputOf(row, head));
     kernels.scale(inverse, m_input.layer.valueSize, outputOf(row, head));
     float *weights = m_input.weightsOf(row, head);
     if (!weights)
@@ -209,7 +204,7 @@ void AttentionCall::finish(const Total &total, std::int64_t row, std::uint32_t h
     const PositionRange seen = m_input.positionsOf(row);
     std::fill_n(weights, seen.begin, 0.0F);
     std::fill(weights + seen.end, weights + m_input.seenPositions(), 0.0F);
-    kernels.expSum(weights + seen.begin, total.maximum, seen.size());
+    kernels.expSum(weights + seen.begin, total[AttentionSum::maximum], seen.size());
     kernels.scale(inverse, seen.size(), weights + seen.begin);
 }
 

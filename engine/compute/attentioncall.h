@@ -9,9 +9,9 @@
 namespace tokenloupe {
 
 /// One attention call as all workers see it, and how it is cut into pieces of work: tiles (some tokens × some
-/// heads of one group), and where these are too few, each of them over one stretch of attentionPiece positions
-/// after the other. A (token, head) pair's sums over those stretches are always added in rising order, so how
-/// the work is cut changes no result. run() and merge() may be called by many threads.
+/// heads of one group), and where these are too few, each of them over one stretch of attentionPiece
+/// positions after the other. A (token, head) pair's sums over those stretches are always added in rising
+/// order, so how the work is cut changes no result. run() and merge() may be called by many threads.
 class AttentionCall
 {
 public:
@@ -35,26 +35,19 @@ public:
     void merge(std::uint32_t turn, std::int64_t rowAndHead) const;
 
 private:
-    struct Total
-    {
-        float maximum = 0.0F;
-        float sum = 0.0F;
-        bool isStarted = false;
-    };
-
     void cut(std::uint32_t lanes, std::uint32_t parts);
     void split(std::vector<float> &shared);
     AttentionTile tileAt(std::int64_t tile, float *scratch) const;
     std::int64_t laneAt(std::int64_t row, std::uint32_t head) const;
     float *outputOf(std::int64_t row, std::uint32_t head) const;
     void runWhole(const AttentionTile &tile, float *scratch) const;
-    void add(const float *part, Total &total, float *output) const;
-    void finish(const Total &total, std::int64_t row, std::uint32_t head) const;
+    void begin(float *total) const;
+    void finish(const float *total, std::int64_t row, std::uint32_t head) const;
 
     AttentionInput m_input;
     Activations m_output;
     std::uint32_t m_kvHeads;
-    std::uint32_t m_group; // query heads that share a KV head
+    std::uint32_t m_group;          // query heads that share a KV head
     std::uint32_t m_firstPiece = 0; // of the positions that any token sees
     std::uint32_t m_endPiece = 0;
     std::uint32_t m_headsPerTile = 1;
@@ -67,7 +60,7 @@ private:
     std::uint32_t m_turns = 1;
     std::int64_t m_piecesOfTile = 1; // in one turn
     float *m_sums = nullptr;         // (tiles × pieces of a turn × lanes of a tile × sumStride)
-    float *m_totals = nullptr;       // (rows × heads × 2): maximum and sum after the turns so far
+    float *m_totals = nullptr;       // (rows × heads × sumStride): after the turns so far
 };
 
 } // namespace tokenloupe

@@ -2,6 +2,7 @@
 #include "engine/compute/attentiontile.h"
 
 #include <cassert>
+#include <cstdlib>
 
 namespace tokenloupe {
 
@@ -79,8 +80,8 @@ void AttentionTile::score(PositionRange piece, std::uint32_t first) const
     const auto stride = static_cast<std::int64_t>(m_input.places.keyStride);
     inBlocks(piece, [&](PositionRange range) {
         fetchAhead(range);
-        m_input.kernels.scoreRows(keys(range), queries(), stride, static_cast<std::int64_t>(m_count),
-                                  scoresOf(0) + (range.begin - first), attentionPiece);
+        m_input.attention.scoreRows(keys(range), queries(), stride, static_cast<std::int64_t>(m_count),
+                                    scoresOf(0) + (range.begin - first), attentionPiece);
     });
 }
 
@@ -91,12 +92,12 @@ void AttentionTile::scoreTransposed(PositionRange piece, std::uint32_t first) co
     inChunks(piece, [&](PositionRange chunk) {
         const std::int64_t stride = (std::int64_t(chunk.size()) + 15) / 16 * 16;
         inBlocks(chunk, [&](PositionRange range) {
-            m_input.kernels.transposeRows(keys(range), turned + (range.begin - chunk.begin), stride);
+            m_input.attention.transposeRows(keys(range), turned + (range.begin - chunk.begin), stride);
         });
         // What lies behind the last key is summed too, and nobody looks at it.
-        m_input.kernels.scoreTile(turned, stride, keyStride, queries(), keyStride,
-                                  static_cast<std::int64_t>(m_count),
-                                  scoresOf(0) + (chunk.begin - first), attentionPiece);
+        m_input.attention.scoreTile(turned, stride, keyStride, queries(), keyStride,
+                                    static_cast<std::int64_t>(m_count), scoresOf(0) + (chunk.begin - first),
+                                    attentionPiece);
     });
 }
 
@@ -104,15 +105,22 @@ void AttentionTile::scoreTransposed(PositionRange piece, std::uint32_t first) co
 /// pieces that are too short for the processor to see where they go on.
 void AttentionTile::fetchAhead(PositionRange range) const
 {
-    const auto fetch = [](const std::byte *p, std::uint64_t bytes) {
+    static const int mode = std::getenv("FM") ? std::atoi(std::getenv("FM")) : 0;
+    static const std::uint64_t lines = std::getenv("FL") ? std::atoi(std::getenv("FL")) : 4;
+    static const std::uint32_t dist = std::getenv("FD") ? std::atoi(std::getenv("FD")) : 16;
+    const auto fetch = [&](const std::byte *p, std::uint64_t bytes) {
+        if (mode == 1 && bytes > 64 * lines)
+            bytes = 64 * lines;
         for (std::uint64_t i = 0; i < bytes; i += 64)
             __builtin_prefetch(p + i, 0, 2);
     };
+    if (mode == 2)
+        return;
     const AttentionInput &in = m_input;
     const KvShape &shape = in.view.shape();
     fetch(in.view.values(in.params.layer, m_kvHead, range.begin).data,
           range.size() * kvRowBytes(shape.valueType, in.layer.valueSize));
-    const std::uint32_t ahead = range.begin + positionsAhead;
+    const std::uint32_t ahead = range.begin + dist;
     if (ahead < positions().end)
         fetch(in.view.keys(in.params.layer, m_kvHead, ahead).data,
               std::min(range.size(), positions().end - ahead) * kvRowBytes(shape.keyType, in.layer.keySize));
@@ -175,9 +183,9 @@ void AttentionTile::exponentiate(std::size_t lane, PositionRange piece, std::uin
     shape(own, seen, scores);
     if (float *weights = m_input.weightsOf(own.row, own.head))
         std::copy_n(scores, seen.size(), weights + seen.begin);
-    sum[AttentionSum::maximum] = m_input.kernels.maximum(scores, seen.size());
-    sum[AttentionSum::total] = m_input.kernels.expSum(scores, sum[AttentionSum::maximum], seen.size());
-    std::fill_n(sum + AttentionSum::values, m_input.layer.valueSize, 0.0F);
+    m_input.attention.softmaxPiece(scores, seen.size(), sum + AttentionSum::maximum,
+                                   sum + AttentionSum::total);
+    std::fill(sum + AttentionSum::unused, sum + m_input.places.sumStride, 0.0F);
 }
 
 /// sums[lane] += Σ weight · value, positions in rising order.
@@ -187,8 +195,8 @@ void AttentionTile::accumulate(PositionRange piece, std::uint32_t first, float *
         inBlocks(piece, [&](PositionRange range) {
             const WeightMatrix stored = values(range);
             weigh(0, m_count, range,
-                  standsAlone(stored.type) ? stored : asFloats(stored, m_scratch + m_input.places.rows), first,
-                  sums);
+                  standsAlone(stored.type) ? stored : asFloats(stored, m_scratch + m_input.places.rows),
+                  first, sums);
         });
         return;
     }
@@ -239,10 +247,9 @@ void AttentionTile::weighRange(std::size_t firstLane, std::size_t count, Positio
     const WeightMatrix rows{values.type, range.size(), values.columns,
                             values.data + (range.begin - chunk.begin) * valueBytes};
     const std::uint64_t stride = m_input.places.sumStride;
-    m_input.kernels.weighRows(rows, scoresOf(firstLane) + (range.begin - first), attentionPiece,
-                              static_cast<std::int64_t>(count),
-                              sums + firstLane * stride + AttentionSum::values,
-                              static_cast<std::int64_t>(stride));
+    m_input.attention.weighRows(
+        rows, scoresOf(firstLane) + (range.begin - first), attentionPiece, static_cast<std::int64_t>(count),
+        sums + firstLane * stride + AttentionSum::values, static_cast<std::int64_t>(stride));
 }
 
 } // namespace tokenloupe

@@ -5,6 +5,7 @@
 #include "engine/compute/backend.h"
 #include "engine/compute/rotarytable.h"
 #include "engine/memory/activationlayout.h"
+#include "kernels/cpu/attentionkernels.h"
 #include "kernels/cpu/cpukernels.h"
 
 #include <algorithm>
@@ -35,6 +36,7 @@ struct AttentionInput
     const AttentionParams &params;
     const RotaryTable &keyRotary; ///< of all positions, where keys are stored unrotated
     const CpuKernels &kernels;
+    const AttentionKernels &attention; ///< of the same level
     KvLayerShape layer;
     AttentionScratch places;
 
@@ -55,11 +57,13 @@ struct AttentionInput
     }
 };
 
-/// What one (token, head) pair gathered from some positions, as it lies in sumStride floats.
+/// What one (token, head) pair gathered from some positions, as AttentionKernels::mergeSums() has it, in
+/// sumStride floats.
 struct AttentionSum
 {
     static constexpr std::size_t maximum = 0; ///< the largest score
     static constexpr std::size_t total = 1;   ///< of the exponentials relative to it
+    static constexpr std::size_t unused = 2;
     static constexpr std::size_t values = 16; ///< weighted with them: (valueSize)
 };
 
@@ -84,10 +88,13 @@ public:
     /// Lanes in the order of their rows.
     void add(std::int64_t row, std::uint32_t head);
     std::span<const Lane> lanes() const { return {m_lanes.data(), m_count}; }
-    PositionRange positions() const { return {m_lanes.front().positions.begin, lanes().back().positions.end}; }
+    PositionRange positions() const
+    {
+        return {m_lanes.front().positions.begin, lanes().back().positions.end};
+    }
 
-    /// The sums over the positions [first, first + attentionPiece) of each lane that sees any of them; lane i's
-    /// goes to sums + i · sumStride.
+    /// The sums over the positions [first, first + attentionPiece) of each lane that sees any of them; lane
+    /// i's goes to sums + i · sumStride.
     void attend(std::uint32_t first, float *sums) const;
 
 private:

@@ -149,6 +149,8 @@ Status CpuBackend::norm(Activations input, const NormParams &params, Activations
         return good;
     if (Status good = checkSame("norm", input, output); !good)
         return good;
+    if (input.rows == 1 && m_packed)
+        noteGain(*params.gain);
     const float *gain = vectorOf(*params.gain, m_normScratch);
     if (params.gainOffset != 0.0F) {
         if (gain != m_normScratch.data())

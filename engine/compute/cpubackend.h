@@ -67,6 +67,13 @@ private:
         std::int64_t firstUnit = 0; // of the call's row groups, counted over all matrices
     };
 
+    /// What comes after a product, as it was the last time.
+    struct Following
+    {
+        std::vector<const std::byte *> starts;         // where each worker begins in the next product
+        std::vector<std::span<const std::byte>> gains; // of the norms before that
+    };
+
     /// work(worker, begin, end) for pieces that cover [0, units); in place when `cost` (about the number of
     /// multiply-adds of one unit) makes the whole too small to be worth a hand-over.
     template <class Work>
@@ -88,6 +95,7 @@ private:
     const std::byte *startOf(std::int64_t unit) const;
     void learnOrder(std::int64_t units);
     void fetchNext();
+    void noteGain(const Weight &gain);
     void multiplyUnits(Activations input, std::int64_t begin, std::int64_t end) const;
 
     std::unique_ptr<WorkerPool> m_pool;
@@ -103,9 +111,8 @@ private:
     ExpertRoutes m_routes;
     std::vector<std::vector<float>> m_biasScratch; // one for each projection of a call
     std::vector<Product> m_products;
-    // Where each worker began in the call that came after the one whose first matrix is the key: one token
-    // after the other they come in the same order.
-    std::unordered_map<const std::byte *, std::vector<const std::byte *>> m_following;
+    // By the first matrix of a product: one token after the other they come in the same order.
+    std::unordered_map<const std::byte *, Following> m_following;
     const std::byte *m_lastCall = nullptr;
     std::vector<std::byte> m_quantized;    // (tokens of a call × ActivationRow)
     std::vector<float> m_attentionScratch; // threads × AttentionScratch::total

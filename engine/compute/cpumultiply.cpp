@@ -17,6 +17,9 @@ static_assert(unitRows == stripeRows);
 // has other work to do first.
 constexpr std::uint32_t idleFetchBytes = 128 << 10;
 constexpr std::uint32_t ownFetchBytes = 4 << 10;
+// Norms between two products, and the longest gain that is worth it.
+constexpr std::size_t mostGains = 4;
+constexpr std::size_t mostGainBytes = 32 << 10;
 
 std::int64_t unitsOf(std::int64_t rows)
 {
@@ -84,7 +87,7 @@ const std::byte *CpuBackend::startOf(std::int64_t unit) const
 void CpuBackend::learnOrder(std::int64_t units)
 {
     const std::byte *call = m_products.front().matrix.data;
-    std::vector<const std::byte *> &starts = m_following[m_lastCall];
+    std::vector<const std::byte *> &starts = m_following[m_lastCall].starts;
     if (starts.empty() || starts.front() != startOf(0)) {
         starts.clear();
         for (int worker = 0; worker < m_pool->threads(); ++worker)
@@ -94,14 +97,29 @@ void CpuBackend::learnOrder(std::int64_t units)
     const auto next = m_following.find(call);
     if (next == m_following.end())
         return;
-    for (int worker = 1; worker < m_pool->threads(); ++worker)
-        m_pool->fetchNext(worker, next->second[std::size_t(worker)], idleFetchBytes);
+    for (int worker = 1; worker < m_pool->threads() && !next->second.starts.empty(); ++worker)
+        m_pool->fetchNext(worker, next->second.starts[std::size_t(worker)], idleFetchBytes);
+    // Here, not with fetchNext(): they are wanted right after the product, and it takes long enough.
+    for (const std::span<const std::byte> gain : next->second.gains)
+        m_pool->fetchNext(0, gain.data(), static_cast<std::uint32_t>(gain.size()));
 }
 
 void CpuBackend::fetchNext()
 {
-    if (const auto next = m_following.find(m_lastCall); next != m_following.end())
-        m_pool->fetchNext(0, next->second.front(), ownFetchBytes);
+    const auto next = m_following.find(m_lastCall);
+    if (next != m_following.end() && !next->second.starts.empty())
+        m_pool->fetchNext(0, next->second.starts.front(), ownFetchBytes);
+}
+
+/// A whole model of weights goes through the caches between two uses of a gain, so it has to come from memory
+/// too.
+void CpuBackend::noteGain(const Weight &gain)
+{
+    std::vector<std::span<const std::byte>> &gains = m_following[m_lastCall].gains;
+    const auto isIt = [&](std::span<const std::byte> known) { return known.data() == gain.data.data(); };
+    if (gains.size() < mostGains && gain.data.size() <= mostGainBytes &&
+        std::none_of(gains.begin(), gains.end(), isIt))
+        gains.push_back(gain.data);
 }
 
 /// Row groups [begin, end) of the call, counted over its matrices one after the other.

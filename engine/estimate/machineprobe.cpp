@@ -5,6 +5,7 @@
 #include "engine/compute/backend.h"
 #include "engine/estimate/gpucatalogue.h"
 #include "kernels/cpu/cpukernels.h"
+#include "kernels/cpu/readkernel.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +23,6 @@ namespace tokenloupe {
 
 namespace {
 
-constexpr std::uint64_t wantedBytes = std::uint64_t(512) << 20;
 constexpr int passes = 5;
 
 std::uint64_t freeMemory()
@@ -32,25 +32,29 @@ std::uint64_t freeMemory()
     return pages > 0 && size > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size) : 0;
 }
 
-/// Independent sums, so that the loads and not the additions are what takes the time.
-std::uint64_t sumOf(const std::uint64_t *values, std::size_t count)
-{
-    std::array<std::uint64_t, 16> sums{};
-    for (std::size_t i = 0; i + sums.size() <= count; i += sums.size()) {
-        for (std::size_t lane = 0; lane < sums.size(); ++lane)
-            sums[lane] += values[i + lane];
-    }
-    std::uint64_t total = 0;
-    for (std::uint64_t sum : sums)
-        total += sum;
-    return total;
-}
-
 } // namespace
+
+std::uint64_t lastLevelCacheBytes()
+{
+    for (const int level : {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+        if (const long bytes = sysconf(level); bytes > 0)
+            return static_cast<std::uint64_t>(bytes);
+    }
+    return 0;
+}
 
 Result<double> readBandwidth(int threads)
 {
-    const std::uint64_t bytes = std::min(wantedBytes, freeMemory() / 4) & ~std::uint64_t(0xFFFFF);
+    constexpr std::uint64_t least = std::uint64_t(512) << 20;
+    constexpr std::uint64_t most = std::uint64_t(1) << 30;
+    return readBandwidth(threads, std::clamp(2 * lastLevelCacheBytes(), least, most));
+}
+
+Result<double> readBandwidth(int threads, std::uint64_t wanted)
+{
+    constexpr std::uint64_t megabyte = std::uint64_t(1) << 20;
+    const std::uint64_t bytes =
+        std::min((wanted + megabyte - 1) / megabyte * megabyte, freeMemory() / 4 / megabyte * megabyte);
     if (bytes == 0)
         return makeError(ErrorCode::OutOfMemory, "bandwidth probe", "no free memory to read");
     void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -63,8 +67,10 @@ Result<double> readBandwidth(int threads)
 
     using Clock = std::chrono::steady_clock;
     const auto count = static_cast<std::size_t>(std::max(threads, 1));
-    const std::size_t share = bytes / count / 128 * 128;
-    std::atomic<std::uint64_t> sink{0};
+    const std::size_t share = bytes / count / 1024 * 1024;
+    // Short buffers several times a pass, so that starting together weighs little.
+    const std::uint64_t rounds = std::max<std::uint64_t>(1, (std::uint64_t(256) << 20) / bytes);
+    std::atomic<float> sink{0.0F};
     std::array<Clock::time_point, passes + 1> marks{};
     std::size_t mark = 0;
     // All threads start a pass together; the last to arrive takes the time.
@@ -77,8 +83,8 @@ Result<double> readBandwidth(int threads)
                 std::memset(part, 1, share); // pages of the own memory node
                 for (int pass = 0; pass < passes; ++pass) {
                     gate.arrive_and_wait();
-                    sink +=
-                        sumOf(reinterpret_cast<const std::uint64_t *>(part), share / sizeof(std::uint64_t));
+                    for (std::uint64_t round = 0; round < rounds; ++round)
+                        sink = sink + readAll(part, static_cast<std::int64_t>(share));
                 }
                 gate.arrive_and_wait();
             });
@@ -90,10 +96,9 @@ Result<double> readBandwidth(int threads)
         const double seconds =
             std::chrono::duration<double>(marks[std::size_t(pass) + 1] - marks[std::size_t(pass)]).count();
         if (seconds > 0.0)
-            best = std::max(best, static_cast<double>(share * count) / seconds);
+            best = std::max(best, static_cast<double>(share * count * rounds) / seconds);
     }
-    // The sum is used, so that the reads are not left out.
-    return sink == 0 ? 0.0 : best;
+    return best;
 }
 
 double matrixRate(int threads)

@@ -88,6 +88,7 @@ AttentionScratch attentionScratch(std::uint32_t headSize, std::uint32_t valueHea
     scratch.queries = places.place(CheckedSize(attentionLanes) * scratch.keyStride);
     scratch.scores = places.place(CheckedSize(attentionLanes) * attentionPiece);
     scratch.sums = places.place(CheckedSize(attentionLanes) * scratch.sumStride);
+    scratch.totals = places.place(CheckedSize(attentionLanes) * scratch.sumStride);
     scratch.keys = places.place(CheckedSize(attentionChunk) * scratch.keyStride);
     scratch.rows = places.place(CheckedSize(attentionChunk) * std::max(headSize, valueHeadSize));
     scratch.total = places.end().value();

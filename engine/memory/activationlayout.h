@@ -33,14 +33,15 @@ struct ActivationLayout
 /// Every matrix starts on a 64-byte line. Sizes of 0 or beyond what can be addressed are InvalidArgument.
 Result<ActivationLayout> activationLayout(const ModelConfig &config, std::uint32_t batchTokens);
 
-/// Attention works through the positions in pieces of this many, aligned to multiples of it. Each is summed up
-/// for itself and the pieces are added in rising order, so that any thread may take any of them.
+/// Attention works through the positions in pieces of this many, aligned to multiples of it. Each is summed
+/// up for itself and the pieces are added in rising order, so that any thread may take any of them.
 constexpr std::uint32_t attentionPiece = 128;
 /// Most (token, head) pairs that one thread works on at a time.
 constexpr std::uint32_t attentionLanes = 64;
 /// Positions whose keys and values are converted together.
 constexpr std::uint32_t attentionChunk = 32;
-/// Room for the sums of pieces that different threads work on, in floats; longer contexts go in several turns.
+/// Room for the sums of pieces that different threads work on, in floats; longer contexts go in several
+/// turns.
 constexpr std::uint64_t attentionSharedFloats = std::uint64_t(1) << 18;
 
 /// One thread's scratch of the CPU's attention, as offsets in floats. Strides are whole lines.
@@ -50,7 +51,8 @@ struct AttentionScratch
     std::uint64_t sumStride = 0; ///< of sums: a line for maximum and sum of the exponentials, then the values
     std::uint64_t queries = 0;   ///< (lanes × keyStride), scaled
     std::uint64_t scores = 0;    ///< (lanes × piece)
-    std::uint64_t sums = 0;      ///< (lanes × sumStride)
+    std::uint64_t sums = 0;      ///< (lanes × sumStride): of one piece of the positions
+    std::uint64_t totals = 0;    ///< (lanes × sumStride): of all pieces so far
     std::uint64_t keys = 0;      ///< (keyStride × chunk): keys, one a column
     std::uint64_t rows = 0;      ///< (chunk × the larger head size): keys or values as float32
     std::uint64_t total = 0;

@@ -42,7 +42,8 @@ VocabularyFacts vocabularyFacts(const VocabularyData &data, std::uint64_t header
                                 std::uint64_t templateBytes)
 {
     VocabularyFacts facts;
-    facts.kind = data.model == "llama" ? VocabularyKind::SentencePiece : VocabularyKind::ByteBpe;
+    facts.kind =
+        data.model == "llama" && !data.pipeline ? VocabularyKind::SentencePiece : VocabularyKind::ByteBpe;
     facts.tokens = data.texts.size();
     facts.merges = data.merges.size();
     facts.scores = data.scores.size();

@@ -213,7 +213,11 @@ Status QuantizedWeights::restoreRows(const Rows &rows, WorkerPool &pool, Progres
 Status QuantizedWeights::restore(std::span<const std::byte> rows, WorkerPool &pool)
 {
     const std::lock_guard lock(m_mutex);
-    m_waiting.clear(); // whoever asks is about to read
+    // Whoever asks is about to read them.
+    std::erase_if(m_waiting, [rows](std::span<const std::byte> waiting) {
+        return isBefore(waiting.data(), rows.data() + rows.size()) &&
+               isBefore(rows.data(), waiting.data() + waiting.size());
+    });
     const Rows wanted = rowsAt(rows);
     return wanted.matrix ? restoreRows(wanted, pool, nullptr, {}) : Status();
 }

@@ -23,7 +23,8 @@ Status AddedTokens::build()
                                    [](const auto &entry) { return entry.second.singleWord; });
     if (!words)
         return {};
-    auto finder = TextFinder::create({TextPattern::Kind::Regex, "\\w"});
+    auto finder = TextFinder::create(
+        {TextPattern::Kind::Regex, "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]"});
     if (!finder)
         return tl::unexpected(finder.error());
     m_word = std::move(*finder);

@@ -23,11 +23,11 @@ public:
     /// Room for `count` merges.
     explicit MergeTable(std::size_t count = 0)
     {
-        std::size_t slots = 16;
-        while (slots < count * 2)
-            slots *= 2;
-        m_slots.resize(slots);
-        m_mask = slots - 1;
+        std::size_t places = 16;
+        while (places < count * 2)
+            places *= 2;
+        m_slots.resize(places);
+        m_mask = places - 1;
     }
 
     /// Keeps the merge that is there already, if any. At most as many as there was room for.

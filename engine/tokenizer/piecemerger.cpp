@@ -16,7 +16,7 @@ std::span<const WordToken> PieceMerger::split(std::string_view text, std::vector
     readCharacters();
     merge(steps);
     for (std::uint32_t i = 0; i != none; i = m_nodes[i].next)
-        emit(m_nodes[i]);
+        append(m_nodes[i]);
     if (steps)
         dropTakenBack(*steps);
     return m_result;
@@ -78,7 +78,7 @@ void PieceMerger::merge(std::vector<Step> *steps)
     }
 }
 
-void PieceMerger::emit(const Node &node)
+void PieceMerger::append(const Node &node)
 {
     const auto idOf = [this](std::uint32_t begin, std::uint32_t length, std::uint32_t known) {
         return known == none ? m_pieces.find(m_text.substr(begin, length)) : known;

@@ -59,7 +59,7 @@ private:
     void readCharacters();
     void offer(std::uint32_t left, std::uint32_t right);
     void merge(std::vector<Step> *steps);
-    void emit(const Node &node);
+    void append(const Node &node);
     void dropTakenBack(std::vector<Step> &steps) const;
 
     const PieceVocabulary &m_pieces;

@@ -78,7 +78,10 @@ Result<std::string> readClass(std::string_view pattern, std::size_t &at, int dep
             const std::size_t end = pattern.find(":]", at);
             std::string_view name = pattern.substr(at + 2, end - at - 2);
             const bool notIn = name.starts_with("^");
-            const auto members = unicodePropertyMembers(name.substr(notIn ? 1 : 0));
+            name.remove_prefix(notIn ? 1 : 0);
+            // Here, other than in \p{Punct}, symbols are among them.
+            const auto members =
+                name == "punct" ? std::optional<std::string>("\\p{P}\\p{S}") : unicodePropertyMembers(name);
             if (!members)
                 return bad(pattern, at, "a class of an unknown name");
             if (notIn)
@@ -93,6 +96,13 @@ Result<std::string> readClass(std::string_view pattern, std::size_t &at, int dep
             operand.others.push_back(std::move(*nested));
         } else if (startsWith(pattern, at, "\\b")) {
             operand.members += "\\x08";
+            at += 2;
+        } else if (startsWith(pattern, at, "\\w")) {
+            // Inside of a class the numbers of Latin-1 are not among them.
+            operand.members += *unicodePropertyMembers("word");
+            at += 2;
+        } else if (startsWith(pattern, at, "\\W")) {
+            operand.others.push_back("[^" + *unicodePropertyMembers("word") + "]");
             at += 2;
         } else if (pattern[at] == '\\') {
             auto escape = readRubyEscape(pattern, at);
@@ -137,7 +147,8 @@ Result<RubyEscape> readProperty(std::string_view pattern, std::size_t &at)
 
 std::string_view wordMembers()
 {
-    return "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+    // note: of the other numbers only those of Latin-1 belong to it, as Oniguruma's tables have it.
+    return "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 }
 
 Result<RubyEscape> readRubyEscape(std::string_view pattern, std::size_t &at)
@@ -178,6 +189,17 @@ Result<RubyEscape> readRubyEscape(std::string_view pattern, std::size_t &at)
             return bad(pattern, at, "four hexadecimal digits are expected behind \\u");
         result.text = "\\x{" + std::string(pattern.substr(at + 2, 4)) + "}";
         at += 4;
+        break;
+    case 'x': // \x41 or \x{4E2D}; PCRE2 spells both the same
+        if (startsWith(pattern, at + 2, "{")) {
+            const std::size_t end = pattern.find('}', at);
+            if (end == std::string_view::npos)
+                return bad(pattern, at, "a code point is not closed");
+            result.text = std::string(pattern.substr(at, end + 1 - at));
+            at = end - 1;
+        } else {
+            result.text = "\\x";
+        }
         break;
     default: {
         // Letters and digits mean the same for both, or PCRE2 will say that they mean nothing.

@@ -15,7 +15,7 @@ namespace {
 
 /// Steps of one match. Patterns come from a file that may be hostile; honest ones stay far below on any text,
 /// as long as white space does not run for millions of characters.
-constexpr std::uint32_t matchLimit = 20'000'000;
+constexpr std::uint32_t matchLimit = 2'000'000;
 
 std::string messageOf(int error)
 {
@@ -91,7 +91,7 @@ Result<TextFinder> TextFinder::create(const TextPattern &pattern)
 }
 
 Result<std::optional<TextFinder::Match>> TextFinder::find(std::string_view text, std::size_t from,
-                                                          const Scratch &scratch) const
+                                                          const Scratch &scratch, Empty empty) const
 {
     using Found = std::optional<Match>;
     if (!m_code) {
@@ -110,7 +110,7 @@ Result<std::optional<TextFinder::Match>> TextFinder::find(std::string_view text,
             return Found();
         if (result < 0)
             return makeError(ErrorCode::InvalidArgument, "split the text into words", messageOf(result));
-        if (bounds[0] < bounds[1])
+        if (bounds[0] < bounds[1] || (empty == Empty::Find && bounds[0] == bounds[1]))
             return Found(Match{bounds[0], bounds[1]});
         const std::size_t last =
             std::min<std::size_t>(std::max<std::size_t>(bounds[1], from), text.size() - 1);

@@ -40,15 +40,22 @@ public:
 
     struct Match
     {
-        std::size_t begin = 0, end = 0; ///< not empty
+        std::size_t begin = 0, end = 0;
+
+        bool isEmpty() const { return begin == end; }
     };
 
     /// Unsupported where PCRE2 does not take the pattern.
     static Result<TextFinder> create(const TextPattern &pattern);
 
-    /// The first match that is not empty at or after `from`; `text` is UTF-8. Fails on patterns that go back
-    /// and forth without end.
-    Result<std::optional<Match>> find(std::string_view text, std::size_t from, const Scratch &scratch) const;
+    enum class Empty {
+        Skip, ///< matches of no character do not count
+        Find,
+    };
+    /// The first match at or after `from` in `text`, which is UTF-8. Fails on patterns that go back and forth
+    /// without end.
+    Result<std::optional<Match>> find(std::string_view text, std::size_t from, const Scratch &scratch,
+                                      Empty empty = Empty::Skip) const;
 
 private:
     struct FreeCode

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/tokenizer/textsteps.h"
 
+#include "engine/base/utf8.h"
 #include "engine/tokenizer/unicodeforms.h"
 #include "engine/tokenizer/whitespace.h"
 
@@ -245,14 +246,17 @@ Status TextSteps::applyStep(const SplitStep &step, const Ready &ready, SteppedTe
                 stretches.push_back({begin + static_cast<std::uint32_t>(end), isMatch != invert});
             done = end;
         };
-        while (done < all.size()) {
-            const auto match = ready.finder->find(all, done, scratch);
+        for (std::size_t from = 0; from < all.size();) {
+            const auto match = ready.finder->find(all, from, scratch, TextFinder::Empty::Find);
             if (!match)
                 return tl::unexpected(match.error());
             if (!*match)
                 break;
             add((*match)->begin, false);
             add((*match)->end, true);
+            from = (*match)->end;
+            if ((*match)->isEmpty() && from < all.size()) // such a one cuts, too
+                from += decodeUtf8(all, from).length;
         }
         add(all.size(), false);
         addParts(stretches, step.behaviour, parts);

@@ -19,11 +19,11 @@ public:
     /// Room for `count` texts.
     explicit TokenIndex(std::size_t count = 0)
     {
-        std::size_t slots = 16;
-        while (slots < count + count / 2)
-            slots *= 2;
-        m_slots.resize(slots);
-        m_mask = slots - 1;
+        std::size_t places = 16;
+        while (places < count + count / 2)
+            places *= 2;
+        m_slots.resize(places);
+        m_mask = places - 1;
     }
 
     /// Adds texts[id], unless a token with that text is there already. At most as many as there was room for.

@@ -62,7 +62,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 97> names{{
     {"othernumber", "\\p{No}"},
     {"p", "\\p{P}"},
     {"punctuation", "\\p{P}"},
-    {"punct", "\\p{P}$+<=>\\^`|~"},
+    {"punct", "\\p{P}"},
     {"pc", "\\p{Pc}"},
     {"connectorpunctuation", "\\p{Pc}"},
     {"pd", "\\p{Pd}"},

@@ -104,8 +104,11 @@ Status UnigramWords::WordEncoder::appendUnknown(std::string_view bytes, std::vec
     const auto byteToken = [this](char byte) {
         return m_words.m_byteTokens[static_cast<unsigned char>(byte)];
     };
+    // note: its own text, and nothing else without a piece around it, is the unknown token's piece.
+    const bool isItsText =
+        m_words.m_data.unknown && m_words.m_data.texts[m_words.m_data.unknown->value()] == bytes;
     const bool hasBytes =
-        m_words.m_pipeline.byteFallback &&
+        !isItsText && m_words.m_pipeline.byteFallback &&
         std::all_of(bytes.begin(), bytes.end(), [&](char byte) { return byteToken(byte).isValid(); });
     if (hasBytes) {
         for (const char byte : bytes)

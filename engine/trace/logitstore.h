@@ -35,10 +35,11 @@ public:
     const float *end() const { return data() + m_size; }
     float operator[](std::size_t i) const { return m_memory[i]; }
     operator std::span<const float>() const { return {data(), m_size}; } // as a vector does
-    bool operator==(const LogitRow &other) const
+    friend bool operator==(const LogitRow &a, std::span<const float> b)
     {
-        return std::equal(begin(), end(), other.begin(), other.end());
+        return std::equal(a.begin(), a.end(), b.begin(), b.end());
     }
+    friend bool operator==(const LogitRow &a, const LogitRow &b) { return a == std::span<const float>(b); }
 
 private:
     std::shared_ptr<const float[]> m_memory;

@@ -2,6 +2,7 @@
 #include "kernels/cpu/cpukernels.h"
 
 #include "kernels/cpu/isakernels.h"
+#include "kernels/cpu/readkernel.h"
 
 #ifdef TOKENLOUPE_X86_KERNELS
 #include <cpuid.h>
@@ -85,6 +86,17 @@ const LogitKernels &logitKernels()
     return best;
 }
 
+float readAll(const std::byte *data, std::int64_t bytes)
+{
+#ifdef TOKENLOUPE_X86_KERNELS
+    if (cpuKernels().level == IsaLevel::Avx512)
+        return avx512ReadAll(data, bytes);
+    if (cpuKernels().level == IsaLevel::Avx2)
+        return avx2ReadAll(data, bytes);
+#endif
+    return portableReadAll(data, bytes);
+}
+
 const FastKernels *fastKernelsFor(IsaLevel level)
 {
 #ifdef TOKENLOUPE_X86_KERNELS
@@ -105,6 +117,17 @@ const FastKernels &fastKernels()
     if (const FastKernels *kernels = fastKernelsFor(IsaLevel::Avx2))
         return *kernels;
     return portableFastKernels();
+}
+
+const AttentionKernels *attentionKernelsFor(IsaLevel level)
+{
+#ifdef TOKENLOUPE_X86_KERNELS
+    if (level == IsaLevel::Avx512)
+        return cpuKernelsFor(level) ? &avx512AttentionKernels() : nullptr;
+    if (level == IsaLevel::Avx2)
+        return cpuKernelsFor(level) ? &avx2AttentionKernels() : nullptr;
+#endif
+    return level == IsaLevel::Portable ? &portableAttentionKernels() : nullptr;
 }
 
 } // namespace tokenloupe

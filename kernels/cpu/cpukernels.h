@@ -73,22 +73,6 @@ struct CpuKernels
     void (*gelu)(const float *x, std::int64_t n, float *y);
     /// x = cap · tanh(x / cap), 2e-7 · cap off at most
     void (*softCap)(float cap, std::int64_t n, float *x);
-
-    // Attention. Keys and values are F32, F16 or BF16; a lane is one query of one token. A score has the bits
-    // of dot(), a weighted sum those of axpy() for one position after the other.
-
-    /// scores[lane * scoreStride + i] = query of the lane · key i, for all rows of `keys`.
-    void (*scoreRows)(const WeightMatrix &keys, const float *queries, std::int64_t queryStride,
-                      std::int64_t lanes, float *scores, std::int64_t scoreStride);
-    /// out[lane * outStride …] += Σ_i weights[lane * weightStride + i] · value i, i rising.
-    void (*weighRows)(const WeightMatrix &values, const float *weights, std::int64_t weightStride,
-                      std::int64_t lanes, float *out, std::int64_t outStride);
-    /// out[c * stride + i] = value c of row i; columns behind the last up to a multiple of 16 are 0.
-    void (*transposeRows)(const WeightMatrix &rows, float *out, std::int64_t stride);
-    /// scoreRows() for `stride` (a multiple of 16) keys as transposeRows() leaves them, for many lanes:
-    /// `columns` is a multiple of 16 and queries are 0 behind their own.
-    void (*scoreTile)(const float *keys, std::int64_t stride, std::int64_t columns, const float *queries,
-                      std::int64_t queryStride, std::int64_t lanes, float *scores, std::int64_t scoreStride);
     /// As quantizeRow, for weights that are kept: the scales of Q4_0 and Q5_0 are searched for the least
     /// squared error, and there are Q4_K, Q5_K and Q6_K. NaN counts as 0. The same bytes on every set.
     void (*quantizeWeights)(TensorType type, const float *x, std::int64_t n, std::byte *out);

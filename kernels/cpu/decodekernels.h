@@ -14,14 +14,19 @@
 
 namespace tokenloupe::kernel {
 
-/// Asks for the cache lines of `bytes` bytes a few KiB behind `p`. Rows that are worked on together are one
-/// stretch of memory, but the processor sees several streams and falls behind. Asking behind the end of the
-/// matrix does no harm.
-template <class V, int bytes>
-[[gnu::always_inline]] inline void prefetchAhead(const std::byte *p)
+/// Rows that are worked on together are one stretch of memory, but the processor sees several streams and
+/// falls behind. So the cache lines of the next such rows are asked for one after the other, a few KiB ahead
+/// at least. Asking behind the end of the matrix does no harm.
+[[gnu::always_inline]] inline std::int64_t prefetchDistance(std::int64_t bytesTogether)
 {
-    constexpr std::uintptr_t distance = 4096;
-    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + distance;
+    return bytesTogether < 4096 ? 4096 : bytesTogether;
+}
+
+/// Asks for the cache lines of `bytes` bytes `distance` behind `p`.
+template <class V, int bytes>
+[[gnu::always_inline]] inline void prefetchAhead(const std::byte *p, std::int64_t distance)
+{
+    const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + std::uintptr_t(distance);
     TOKENLOUPE_UNROLL
     for (int i = 0; i < bytes; i += 64)
         __builtin_prefetch(reinterpret_cast<const void *>(ahead + std::uintptr_t(i)), 0, 2);
@@ -48,9 +53,10 @@ struct PlainDecode
         typename V::Reg sums[rows];
         for (int r = 0; r < rows; ++r)
             sums[r] = V::zero();
+        const std::int64_t distance = prefetchDistance(rows * rowBytes);
         std::int64_t c = 0;
         for (; c + 16 <= columns; c += 16) {
-            prefetchAhead<V, 16 * F::valueBytes * rows>(w + c * F::valueBytes * rows);
+            prefetchAhead<V, 16 * F::valueBytes * rows>(w + c * F::valueBytes * rows, distance);
             const typename V::Reg xs = V::load(x + c);
             for (int r = 0; r < rows; ++r)
                 sums[r] = V::multiplyAdd(F::read(w + r * rowBytes + c * F::valueBytes), xs, sums[r]);
@@ -75,6 +81,7 @@ struct QuantDecode
         typename V::Reg sums[rows];
         for (int r = 0; r < rows; ++r)
             sums[r] = V::zero();
+        const std::int64_t distance = prefetchDistance(rows * rowBytes);
         alignas(64) float scales[rows][scaleBatch * F::scaleCount];
         const std::int64_t blocks = columns / quantBlockValues;
         for (std::int64_t first = 0; first < blocks; first += scaleBatch) {
@@ -84,7 +91,7 @@ struct QuantDecode
                 readScales<V, F>(batch + r * rowBytes, count, scales[r]);
             const float *xs = x + first * quantBlockValues;
             for (int b = 0; b < count; ++b, xs += quantBlockValues) {
-                prefetchAhead<V, blockBytes * rows>(w + (first + b) * blockBytes * rows);
+                prefetchAhead<V, blockBytes * rows>(w + (first + b) * blockBytes * rows, distance);
                 const typename V::Reg xLow = V::load(xs);
                 const typename V::Reg xHigh = V::load(xs + 16);
                 for (int r = 0; r < rows; ++r) {

@@ -15,16 +15,16 @@
 
 namespace tokenloupe::fastkernel {
 
-/// Asks for the cache lines of `bytes` bytes a few KiB behind `p`: stripes lie behind each other. Asking
-/// behind the end does no harm.
+/// Asks for the cache lines of `bytes` bytes a page behind `p`, into the L2 cache, where more of them may be
+/// under way than in the L1 cache. Asking behind the end does no harm: stripes lie behind each other.
 template <class V, int bytes>
 TOKENLOUPE_INLINE void prefetchAhead(const std::byte *p)
 {
-    constexpr std::uintptr_t distance = 8192;
+    constexpr std::uintptr_t distance = 4096;
     const std::uintptr_t ahead = reinterpret_cast<std::uintptr_t>(p) + distance;
     TOKENLOUPE_UNROLL
     for (int i = 0; i < bytes; i += 64)
-        __builtin_prefetch(reinterpret_cast<const void *>(ahead + std::uintptr_t(i)), 0, 3);
+        __builtin_prefetch(reinterpret_cast<const void *>(ahead + std::uintptr_t(i)), 0, 2);
 }
 
 /// Σ codes · activations of the four-column groups [begin, end) of a block; the codes' offset taken off by
@@ -77,12 +77,25 @@ TOKENLOUPE_INLINE void addPiece(const std::byte *codes, const typename F::Scratc
     }
 }
 
-template <class V, class F, int... piece>
-TOKENLOUPE_INLINE void addPieces(std::integer_sequence<int, piece...>, const std::byte *codes,
-                                 const typename F::Scratch &scratch, const std::byte *x,
-                                 typename V::Floats &sum)
+/// The share of a block's cache lines that is asked for while this piece is worked on; `block` is where the
+/// blocks would begin if scales and codes were not apart.
+template <class V, class F, int piece>
+TOKENLOUPE_INLINE void prefetchPiece(const std::byte *block)
 {
-    (addPiece<V, F, piece>(codes, scratch, x + piece * std::ptrdiff_t(sizeof(ActivationBlock)), sum), ...);
+    constexpr int bytes = F::codeBytes + F::scaleBytes;
+    constexpr int begin = bytes / F::pieces * piece / 64 * 64;
+    constexpr int end = piece + 1 < F::pieces ? bytes / F::pieces * (piece + 1) / 64 * 64 : bytes;
+    prefetchAhead<V, end - begin>(block + begin);
+}
+
+template <class V, class F, int... piece>
+TOKENLOUPE_INLINE void addPieces(std::integer_sequence<int, piece...>, const std::byte *ahead,
+                                 const std::byte *codes, const typename F::Scratch &scratch,
+                                 const std::byte *x, typename V::Floats &sum)
+{
+    ((prefetchPiece<V, F, piece>(ahead),
+      addPiece<V, F, piece>(codes, scratch, x + piece * std::ptrdiff_t(sizeof(ActivationBlock)), sum)),
+     ...);
 }
 
 /// One stripe times one token.
@@ -94,10 +107,10 @@ void multiplyStripe(const std::byte *stripe, std::int64_t blocks, const std::byt
     const std::byte *activations = x + sizeof(ActivationRow);
     typename V::Floats sum = V::zero();
     for (std::int64_t b = 0; b < blocks; ++b) {
-        prefetchAhead<V, F::codeBytes + F::scaleBytes>(stripe + b * (F::codeBytes + F::scaleBytes));
         typename F::Scratch scratch;
         F::prepare(scales, codes, scratch);
-        addPieces<V, F>(std::make_integer_sequence<int, F::pieces>(), codes, scratch, activations, sum);
+        addPieces<V, F>(std::make_integer_sequence<int, F::pieces>(),
+                        stripe + b * (F::codeBytes + F::scaleBytes), codes, scratch, activations, sum);
         scales += F::scaleBytes;
         codes += F::codeBytes;
         activations += F::pieces * std::ptrdiff_t(sizeof(ActivationBlock));

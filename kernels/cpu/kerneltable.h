@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/cpu/activationkernels.h"
-#include "kernels/cpu/attentionkernels.h"
 #include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/matmulkernels.h"
 #include "kernels/cpu/quantizekernels.h"
@@ -15,11 +14,10 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr CpuKernels table(IsaLevel level, const char *name)
 {
-    return {level,           name,         matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
-            siluMultiply<V>, dot<V>,       axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
-            maximum<V>,      toHalf<V>,    fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
-            multiply<V>,     geluTanh<V>,  gelu<V>,     softCap<V>,        scoreRows<V>,   weighRows<V>,
-            transposeRows<V>, scoreTile<V>, quantizeWeights<V>};
+    return {level,           name,        matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
+            siluMultiply<V>, dot<V>,      axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
+            maximum<V>,      toHalf<V>,   fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
+            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>,        quantizeWeights<V>};
 }
 
 } // namespace tokenloupe::kernel

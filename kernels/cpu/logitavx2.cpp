@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/isakernels.h"
 #include "kernels/cpu/logittable.h"
+#include "kernels/cpu/readtable.h"
 #include "kernels/cpu/vectoravx2.h"
 
 namespace tokenloupe {
@@ -34,6 +35,11 @@ const LogitKernels &avx2LogitKernels()
 {
     static constexpr LogitKernels kernels = logitkernel::table<avx2::LogitVector>(IsaLevel::Avx2, "AVX2");
     return kernels;
+}
+
+float avx2ReadAll(const std::byte *data, std::int64_t bytes)
+{
+    return readkernel::readAll<avx2::Vector>(data, bytes);
 }
 
 } // namespace tokenloupe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/isakernels.h"
 #include "kernels/cpu/logittable.h"
+#include "kernels/cpu/readtable.h"
 #include "kernels/cpu/vectoravx512.h"
 
 namespace tokenloupe {
@@ -31,6 +32,11 @@ const LogitKernels &avx512LogitKernels()
     static constexpr LogitKernels kernels =
         logitkernel::table<avx512::LogitVector>(IsaLevel::Avx512, "AVX-512");
     return kernels;
+}
+
+float avx512ReadAll(const std::byte *data, std::int64_t bytes)
+{
+    return readkernel::readAll<avx512::Vector>(data, bytes);
 }
 
 } // namespace tokenloupe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cpu/isakernels.h"
 #include "kernels/cpu/logittable.h"
+#include "kernels/cpu/readtable.h"
 #include "kernels/cpu/vectorportable.h"
 
 namespace tokenloupe {
@@ -36,6 +37,11 @@ const LogitKernels &portableLogitKernels()
     static constexpr LogitKernels kernels =
         logitkernel::table<portable::LogitVector>(IsaLevel::Portable, "portable");
     return kernels;
+}
+
+float portableReadAll(const std::byte *data, std::int64_t bytes)
+{
+    return readkernel::readAll<portable::Vector>(data, bytes);
 }
 
 } // namespace tokenloupe

@@ -52,10 +52,11 @@ struct SuperDecode
         typename V::Reg sums[rows];
         for (int r = 0; r < rows; ++r)
             sums[r] = V::zero();
+        const std::int64_t distance = prefetchDistance(rows * rowBytes);
         typename F::Scratch scratch[rows];
         const std::int64_t blocks = columns / F::blockValues;
         for (std::int64_t b = 0; b < blocks; ++b, x += F::blockValues) {
-            prefetchAhead<V, blockBytes * rows>(w + b * blockBytes * rows);
+            prefetchAhead<V, blockBytes * rows>(w + b * blockBytes * rows, distance);
             const std::byte *block = w + b * blockBytes;
             for (int r = 0; r < rows; ++r)
                 F::prepare(block + r * rowBytes, scratch[r]);

@@ -62,6 +62,11 @@ struct Vector
     static void storeGroup(float *p, Group a) { _mm256_storeu_ps(p, a); }
     static Group multiplyAddGroup(Group a, Group b, Group c) { return _mm256_fmadd_ps(a, b, c); }
     static void keep(Group &a) { __asm__("" : "+x"(a)); }
+    static void keep(Reg &a)
+    {
+        keep(a.low);
+        keep(a.high);
+    }
 
     static Reg add(Reg a, Reg b) { return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)}; }
     static Reg subtract(Reg a, Reg b) { return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)}; }

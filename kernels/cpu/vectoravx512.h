@@ -32,7 +32,7 @@ struct Vector
     static constexpr int valueLanes = 6;
     static constexpr int valueRegisters = 4;
     static constexpr int tileKeys = 2;
-    static constexpr int tileQueries = 2;
+    static constexpr int tileQueries = 4;
 
     static Reg zero() { return _mm512_setzero_ps(); }
     static Reg all(float value) { return _mm512_set1_ps(value); }

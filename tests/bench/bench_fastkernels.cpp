@@ -9,6 +9,7 @@
 #include <new>
 #include <random>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 using namespace tokenloupe;
@@ -22,33 +23,46 @@ struct Shape
     std::int64_t columns;
 };
 
-constexpr Shape shapes[] = {{"135M gate", 1536, 576},
+constexpr Shape shapes[] = {{"small", 256, 768},
+                            {"135M gate", 1536, 576},
                             {"135M down", 576, 1536},
                             {"135M output", 49152, 576},
                             {"1.1B gate", 5632, 2048}};
-constexpr TensorType types[] = {TensorType::Q4_0, TensorType::Q4_1, TensorType::Q5_0, TensorType::Q5_1,
-                                TensorType::Q8_0};
+constexpr TensorType types[] = {TensorType::Q4_0, TensorType::Q4_1, TensorType::Q5_0,   TensorType::Q5_1,
+                                TensorType::Q8_0, TensorType::Q2_K, TensorType::Q3_K,   TensorType::Q4_K,
+                                TensorType::Q5_K, TensorType::Q6_K, TensorType::IQ4_NL, TensorType::IQ4_XS,
+                                TensorType::MXFP4};
 constexpr IsaLevel levels[] = {IsaLevel::Avx512, IsaLevel::Avx2, IsaLevel::Portable};
 constexpr std::int64_t prefillTokens = 96;
-constexpr std::int64_t pastTheCaches = std::int64_t(64) << 20; ///< bytes of weights to walk through
+constexpr std::int64_t pastTheCaches = std::int64_t(512) << 20; ///< bytes of weights to walk through
 
-/// Memory on 64-byte lines whose every aligned pair of bytes is a small binary16.
+/// Memory on large pages, as the program asks for, whose every aligned pair of bytes is a small binary16.
 class Weights
 {
 public:
     explicit Weights(std::int64_t size)
-        : m_data(static_cast<std::byte *>(::operator new(std::size_t(size), std::align_val_t(64))))
+        : m_data(static_cast<std::byte *>(::operator new(std::size_t(size), pageBytes)))
     {
+#ifdef MADV_HUGEPAGE
+        ::madvise(m_data, std::size_t(size), MADV_HUGEPAGE);
+#endif
         std::mt19937 random(1);
         for (std::int64_t i = 0; i < size; ++i)
             m_data[i] = std::byte(i % 2 == 0 ? random() & 255U : 0x28U | (random() & 0x81U));
     }
-    ~Weights() { ::operator delete(m_data, std::align_val_t(64)); }
+    ~Weights()
+    {
+        ::operator delete(m_data, pageBytes);
+    }
     Weights(const Weights &) = delete;
     Weights &operator=(const Weights &) = delete;
-    const std::byte *data() const { return m_data; }
+    const std::byte *data() const
+    {
+        return m_data;
+    }
 
 private:
+    static constexpr std::align_val_t pageBytes{std::size_t(2) << 20};
     std::byte *m_data;
 };
 
@@ -61,12 +75,15 @@ std::vector<std::byte> activations(const FastKernels &kernels, std::int64_t toke
     return rows;
 }
 
+enum class Walk { OneMatrix, PastTheCaches };
+
 void product(benchmark::State &state, const FastKernels &kernels, TensorType type, const Shape &shape,
-             std::int64_t tokens)
+             std::int64_t tokens, Walk walk)
 {
     const std::int64_t bytes = packedBytes(type, shape.rows, shape.columns);
     // A walk through many matrices, as a model is one: each product finds its weights in memory.
-    const std::int64_t copies = tokens > 1 ? 1 : std::max<std::int64_t>(1, pastTheCaches / bytes);
+    const std::int64_t copies =
+        walk == Walk::OneMatrix ? 1 : std::max<std::int64_t>(1, pastTheCaches / bytes);
     const Weights weights(bytes * copies);
     const std::vector<std::byte> x = activations(kernels, tokens, shape.columns);
     std::vector<float> y(std::size_t(shape.rows * tokens));
@@ -96,7 +113,7 @@ void pack(benchmark::State &state, TensorType type)
 {
     const TensorTypeTraits &traits = traitsOf(type);
     const std::int64_t rows = 1536;
-    const std::int64_t columns = 576;
+    const std::int64_t columns = 768;
     const Weights file(rows * columns / traits.blockValues * traits.blockBytes);
     std::vector<std::byte> packed(std::size_t(packedBytes(type, rows, columns)));
     for ([[maybe_unused]] auto _ : state) {
@@ -118,11 +135,16 @@ void registerAll()
         benchmark::RegisterBenchmark((isa + "/quantize").c_str(), quantize, *kernels);
         for (const TensorType type : types) {
             for (const Shape &shape : shapes) {
+                if (shape.columns % std::int64_t(traitsOf(type).blockValues) != 0)
+                    continue;
                 const std::string tail = std::string("/") + traitsOf(type).name + "/" + shape.name;
-                benchmark::RegisterBenchmark((isa + "/decode" + tail).c_str(), product, *kernels, type, shape,
-                                             std::int64_t(1));
-                benchmark::RegisterBenchmark((isa + "/prefill" + tail).c_str(), product, *kernels, type,
-                                             shape, prefillTokens);
+                const auto add = [&](const char *name, std::int64_t tokens, Walk walk) {
+                    benchmark::RegisterBenchmark((isa + name + tail).c_str(), product, *kernels, type, shape,
+                                                 tokens, walk);
+                };
+                add("/decode", 1, Walk::PastTheCaches);
+                add("/cached", 1, Walk::OneMatrix);
+                add("/prefill", prefillTokens, Walk::OneMatrix);
             }
         }
     }

@@ -247,8 +247,10 @@ void TestBlockPool::isResidentOnlyWhereWritten()
     for (int i = 0; i < 256; ++i) { // 128 MiB
         const Result<BlockId> block = pool->take();
         QVERIFY(block);
-        std::memset(pool->keys(*block, LayerIndex(0), 0), 1, pool->blockBytes() / 2);
-        std::memset(pool->values(*block, LayerIndex(0), 0), 1, pool->blockBytes() / 2);
+        for (std::uint32_t head = 0; head < 16; ++head) {
+            std::memset(pool->keys(*block, LayerIndex(0), head), 1, pool->blockBytes() / 32);
+            std::memset(pool->values(*block, LayerIndex(0), head), 1, pool->blockBytes() / 32);
+        }
     }
     QVERIFY(processMemory().residentBytes > before + 100 * mebibyte);
     QVERIFY(processMemory().residentBytes < before + 256 * mebibyte);

@@ -21,6 +21,8 @@ private Q_SLOTS:
     void againstItself();
     void againstAnother();
     void otherVocabulary();
+    void quantizedAtLoad();
+    void unknownQuantization();
     void oneToken();
     void benchKeys();
     void benchParts();
@@ -149,6 +151,53 @@ void CliScoreTest::otherVocabulary()
     QCOMPARE(result.status, 1);
     QCOMPARE(result.messageLines(), 1);
     QVERIFY(result.messages.contains("390"));
+}
+
+void CliScoreTest::quantizedAtLoad()
+{
+    TinyModelOptions options;
+    options.type = TinyType::F32;
+    options.embedding = 256;
+    options.feedForward = 512;
+    const QString model = m_cli.model(options);
+    const QStringList score = {"score", model, "--ids", "1,70,80,90,100,110", "--json"};
+    const json plain = m_cli.run(score).json();
+    COMPARE_JSON(plain["quantize"], "stored");
+    double last = 0.0;
+    // Fewer bits, more lost.
+    for (const char *type : {"q8_0", "q6_k", "q5_k", "Q4_K"}) {
+        const auto result = m_cli.run(score + QStringList{"--quantize", type, "--against", model});
+        QCOMPARE(result.status, 0);
+        const json quantized = result.json();
+        COMPARE_JSON(quantized["quantize"], QString(QLatin1String(type)).toLower().toStdString());
+        const double divergence = quantized["mean_kl"].get<double>();
+        QVERIFY2(divergence > last, type);
+        last = divergence;
+    }
+    QVERIFY(last < 0.5);
+    const json bench =
+        m_cli.run({"bench", model, "-p", "4", "-n", "2", "-r", "1", "--quantize", "q8_0", "--json"}).json();
+    const json asStored = m_cli.run({"bench", model, "-p", "4", "-n", "2", "-r", "1", "--json"}).json();
+    const auto bytes = bench["weights_bytes"].get<double>();
+    QVERIFY(bytes < 0.28 * asStored["weights_bytes"].get<double>());
+    QCOMPARE(bench["bytes_per_token"].get<double>(), bytes); // a tied head: all of it is read
+    // The estimator counts the same.
+    const json estimate =
+        m_cli.run({"estimate", model, "--context", "64", "--weights", "q8_0", "--measure", "--json"}).json();
+    COMPARE_JSON(estimate["parts"][0]["name"], "weights");
+    QCOMPARE(estimate["parts"][0]["bytes"].get<double>(), bytes);
+    for (const json &part : estimate["measured"]) {
+        if (part["name"] == "weights")
+            QVERIFY2(std::abs(part["bytes"].get<double>() - bytes) < 0.1 * bytes + 65536, part.dump().c_str());
+    }
+}
+
+void CliScoreTest::unknownQuantization()
+{
+    const auto result = m_cli.run({"run", m_cli.model(), "--prompt", "a", "-n", "1", "--quantize", "q4_k_s"});
+    QCOMPARE(result.status, 2);
+    QVERIFY(result.messages.contains("--quantize"));
+    QVERIFY(result.messages.contains("q4_k"));
 }
 
 void CliScoreTest::oneToken()

@@ -52,10 +52,12 @@ struct Scattered
             for (const LayerIndex layer : {LayerIndex(0), LayerIndex(1)}) {
                 const KvLayerShape &shape = cache.shape().layers[layer.value()];
                 const KvView view = cache.view(others.back());
-                std::memset(view.keys(layer, 0, 0).data, 0xff,
-                            shape.heads * kvRowBytes(cache.shape().keyType, shape.keySize) * blockTokens);
-                std::memset(view.values(layer, 0, 0).data, 0xff,
-                            shape.heads * kvRowBytes(cache.shape().valueType, shape.valueSize) * blockTokens);
+                for (std::uint32_t head = 0; head < shape.heads; ++head) {
+                    std::memset(view.keys(layer, head, 0).data, 0xff,
+                                kvRowBytes(cache.shape().keyType, shape.keySize) * blockTokens);
+                    std::memset(view.values(layer, head, 0).data, 0xff,
+                                kvRowBytes(cache.shape().valueType, shape.valueSize) * blockTokens);
+                }
             }
         }
         std::shuffle(others.begin(), others.end(), std::mt19937(seed));

@@ -8,6 +8,8 @@
 
 #include <QTemporaryDir>
 #include <cstring>
+#include <limits>
+#include <set>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -26,6 +28,8 @@ private slots:
     void embeddingsStayExact_data() { addTypes(); }
     void embeddingsStayExact();
     void onlyPackedModelsSayFast();
+    void typesAndTheirKernels_data() { addTypes(); }
+    void typesAndTheirKernels();
 
 private:
     static void addTypes()
@@ -163,6 +167,31 @@ void TestPackedWeights::onlyPackedModelsSayFast()
     QCOMPARE((*backend)->isa(), exact);
     QVERIFY((*backend)->prepare(tiny, Precision::Exact));
     QCOMPARE((*backend)->isa(), exact);
+}
+
+void TestPackedWeights::typesAndTheirKernels()
+{
+    QFETCH(int, type);
+    const auto tiny = model(TinyType(type));
+    QVERIFY(tiny);
+    const auto uses = weightTypeUses(*tiny);
+    std::uint64_t packable = 0;
+    std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+    std::set<TensorType> seen;
+    for (const WeightTypeUse &use : uses) {
+        QVERIFY(seen.insert(use.type).second);
+        QVERIFY(use.bytes > 0 && use.bytes <= largest);
+        largest = use.bytes;
+        QCOMPARE(use.isPackable, isPackable(use.type));
+        packable += use.isPackable ? use.bytes : 0;
+    }
+    QVERIFY(seen.count(TensorType(type)) == 1);
+    QCOMPARE(packable, packingPlan(*tiny).fileBytes);
+    // The file's form can be given back at any time: it is read again.
+    std::vector<std::byte> before(tiny->weights().outputHead.data.begin(),
+                                  tiny->weights().outputHead.data.end());
+    releaseFileForm(*tiny);
+    QVERIFY(std::equal(before.begin(), before.end(), tiny->weights().outputHead.data.begin()));
 }
 
 TOKENLOUPE_TEST_MAIN(TestPackedWeights)

@@ -38,6 +38,10 @@ RunMemorySettings smallSettings()
 
 } // namespace
 
+/// One thread's floats for attention over heads of 8 and 4 values: queries, scores, two sums of values behind
+/// a line each, keys side by side, and rows.
+constexpr std::uint64_t smallScratch = 64 * 16 + 64 * 128 + 2 * 64 * (16 + 16) + 32 * 16 + 32 * 8;
+
 class TestMemoryPlan : public QObject
 {
     Q_OBJECT
@@ -67,8 +71,7 @@ void TestMemoryPlan::countsEveryPart()
     QCOMPARE(plan->bytesOf(MemoryPart::Activations), std::uint64_t((2 * 336 + 2 * 704) * 4));
     QCOMPARE(plan->bytesOf(MemoryPart::Logits), std::uint64_t(4000));
     QCOMPARE(plan->bytesOf(MemoryPart::Trace), std::uint64_t(4096));
-    const std::uint64_t scratch = 16 * 8 + 16 * 256 + 16 * 4;
-    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * scratch + 7 * 8) * 4);
+    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * smallScratch + attentionSharedFloats + 7 * 8) * 4);
     std::uint64_t sum = 0;
     for (const MemoryItem &item : plan->items)
         sum += item.bytes;
@@ -125,9 +128,9 @@ void TestMemoryPlan::unrotatedKeysTakeScratch()
     settings.keyPhase = KeyPhase::Unrotated;
     const Result<MemoryPlan> plan = planMemory(smallConfig(), 0, settings);
     QVERIFY(plan);
-    // A block's rotated keys for each thread, and the sines and cosines of all positions.
-    const std::uint64_t scratch = 16 * 8 + 16 * 256 + 16 * 4 + 16 * 8;
-    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), (3 * scratch + (7 + 100) * 8) * 4);
+    // And the sines and cosines of all positions.
+    QCOMPARE(plan->bytesOf(MemoryPart::Runtime),
+             (3 * smallScratch + attentionSharedFloats + (7 + 100) * 8) * 4);
 }
 
 void TestMemoryPlan::vocabularyAndProgram()

@@ -325,8 +325,8 @@ void TestHfFolder::shards()
         writeText(m_at / "model.safetensors.index.json", changed.dump());
         return failure();
     };
-    const auto says = [](const std::string &text, const char *part) {
-        return text.find(part) != std::string::npos;
+    const auto says = [](const std::string &message, const char *part) {
+        return message.find(part) != std::string::npos;
     };
     std::string text1 =
         with([](ordered_json &i) { i["weight_map"]["model.norm.weight"] = "../x.safetensors"; });

@@ -28,6 +28,7 @@
 #include <QUrl>
 
 using namespace tokenloupe;
+using namespace tokenloupe::test;
 using test::WindowFixture;
 
 /// The window on a tiny model: run control, selection, palette, messages, what-if.

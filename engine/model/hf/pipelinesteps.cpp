@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char *asciiPunctuationOrOther = "[!-/:-@\\[-`{-~\\p{P}]";
 
+/// Not what Ruby has for `\w`.
+constexpr const char *wordCharacters = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}";
+
 TextPattern literal(std::string text)
 {
     return {TextPattern::Kind::Literal, std::move(text)};
@@ -190,8 +193,8 @@ Status PipelineSteps::readPreTokenizer(const json &component, TextPipeline &pipe
             return tl::unexpected(behaviour.error());
         steps.emplace_back(SplitStep{regex(asciiPunctuationOrOther), *behaviour});
     } else if (type == "Whitespace") {
-        steps.emplace_back(
-            SplitStep{regex("\\w+|[^\\w\\s]+"), Behaviour::Removed, SplitStep::Matches::RestOfText});
+        const std::string words = std::string("[") + wordCharacters + "]+|[^\\s" + wordCharacters + "]+";
+        steps.emplace_back(SplitStep{regex(words), Behaviour::Removed, SplitStep::Matches::RestOfText});
     } else if (type == "WhitespaceSplit") {
         steps.emplace_back(SplitStep{regex("\\s"), Behaviour::Removed});
     } else if (type == "CharDelimiterSplit") {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QApplication>
 
+#include "engine/model/quantizationplan.h"
 #include "tests/support/testmain.h"
 #include "tests/theme/guiwarnings.h"
 #include "tests/views/viewfixture.h"
+#include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 #include "widgets/views/settings/enginesettingsdialog.h"
 
@@ -145,6 +147,42 @@ private Q_SLOTS:
         QVERIFY(fixture.host.logits()->get({fixture.runs.newestRun(), StepIndex(2)}));
         QVERIFY(fixture.reply(2));
         QCOMPARE(fixture.runs.run(fixture.runs.newestRun())->start.arithmetic.precision, Precision::Fast);
+    }
+
+    void weightsAreQuantisedByLoadingAgain()
+    {
+        DialogFixture fixture;
+        QVERIFY(fixture.openTinyModel());
+        fixture.dialog.show();
+        const std::uint64_t before = fixture.host.status().model->model->weightsBytes();
+        auto *weights = fixture.field<QComboBox>(QStringLiteral("Quantise at load"));
+        QCOMPARE(fixture.dialog.chosenQuantization(), LoadQuantization::AsStored);
+        weights->setFocus();
+        QTest::keyClicks(weights, QStringLiteral("Q8_0"));
+        QCOMPARE(fixture.dialog.chosenQuantization(), LoadQuantization::Q8_0);
+        QVERIFY(fixture.text(QStringLiteral("Remark")).contains(QStringLiteral("loads the model again")));
+        const std::uint64_t expected =
+            weightsBytesAs(*fixture.host.status().model->model, LoadQuantization::Q8_0);
+        QVERIFY(expected < before);
+        QVERIFY(fixture.text(QStringLiteral("What these settings take")).contains(formatBytes(expected)));
+        QVERIFY(fixture.apply()->isEnabled());
+
+        QSignalSpy applied(&fixture.dialog, &EngineSettingsDialog::applied);
+        QTest::mouseClick(fixture.apply(), Qt::LeftButton);
+        QVERIFY(applied.wait(patience));
+        const EngineStatus &status = fixture.host.status();
+        QCOMPARE(status.model->options.quantization, LoadQuantization::Q8_0);
+        QCOMPARE(status.model->model->weightsBytes(), expected);
+        QCOMPARE(status.model->model->mainType(), std::string("Q8_0"));
+        QCOMPARE(status.session.contextTokens, 128U); // the other settings stay
+        QVERIFY(!fixture.apply()->isEnabled());
+
+        // And back.
+        weights->setFocus();
+        QTest::keyClick(weights, Qt::Key_Home);
+        QTest::mouseClick(fixture.apply(), Qt::LeftButton);
+        QVERIFY(applied.wait(patience));
+        QCOMPARE(fixture.host.status().model->model->weightsBytes(), before);
     }
 
     void theCacheCanBeLeftOutWithoutEndingTheReply()

@@ -211,8 +211,8 @@ void PrecisionPanel::refresh()
                                  : tr("position %1").arg(formatCount(std::uint64_t(*at.position) + 1)));
     }
     if (!at.run->start.prompt.empty())
-        parts << tr("reply in %1")
-                     .arg(at.run->start.arithmetic.precision == Precision::Fast ? tr("fast") : tr("exact"));
+        parts << (at.run->start.arithmetic.precision == Precision::Fast ? tr("a fast reply")
+                                                                        : tr("an exact reply"));
     setSummary(parts.join(QStringLiteral(" · ")));
     refreshRequest(at);
 }

@@ -50,6 +50,18 @@ std::vector<DifferenceSpan> spansOf(const PositionComparison &position)
     return spans;
 }
 
+/// Widths of the columns of numbers: what their titles and figures need.
+constexpr std::pair<int, int> numberWidths[] = {
+    {ComparedCandidateModel::ExactLogitColumn, 46}, {ComparedCandidateModel::FastLogitColumn, 46},
+    {ComparedCandidateModel::DifferenceColumn, 72}, {ComparedCandidateModel::ExactPColumn, 52},
+    {ComparedCandidateModel::FastPColumn, 46},      {ComparedCandidateModel::ExactRankColumn, 50},
+    {ComparedCandidateModel::FastRankColumn, 44}};
+constexpr int tokenWidth = 72;
+constexpr int tableWidth = 46 + 46 + 72 + 52 + 46 + 50 + 44 + tokenWidth + 12; // with a scroll bar
+constexpr int leastSideWidth = 180;
+constexpr int gap = 16;
+constexpr int heightForAll = 340; // below each other; with less there is the table and the figures
+
 } // namespace
 
 StepComparisonView::StepComparisonView(QWidget *parent)
@@ -68,16 +80,18 @@ StepComparisonView::StepComparisonView(QWidget *parent)
     auto *page = new QWidget;
     m_parts = new QBoxLayout(QBoxLayout::LeftToRight, page);
     m_parts->setContentsMargins(0, 0, 0, 0);
-    m_parts->setSpacing(theme.scaled(16));
+    m_parts->setSpacing(theme.scaled(gap));
     m_model = new ComparedCandidateModel(this);
     m_table = new CellTable(tr("First candidates in both precisions"));
     m_delegate = new TokenCellDelegate(m_table);
     m_table->setModel(m_model);
     m_table->setItemDelegate(m_delegate);
     m_table->viewport()->installEventFilter(this);
-    m_parts->addWidget(m_table, 3);
+    m_parts->addWidget(m_table, 1);
 
-    auto *side = new QVBoxLayout;
+    m_side = new QWidget;
+    auto *side = new QVBoxLayout(m_side);
+    side->setContentsMargins(0, 0, 0, 0);
     side->setSpacing(theme.scaled(4));
     auto *grid = new QGridLayout;
     grid->setHorizontalSpacing(theme.scaled(12));
@@ -95,7 +109,7 @@ StepComparisonView::StepComparisonView(QWidget *parent)
     m_plot->setMinimumHeight(theme.scaled(80));
     m_plot->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored);
     side->addWidget(m_plot, 1);
-    m_parts->addLayout(side, 2);
+    m_parts->addWidget(m_side, 1);
     m_stack->addWidget(page);
     connect(&Theme::instance(), &Theme::changed, m_table->viewport(), qOverload<>(&QWidget::update));
 }
@@ -167,26 +181,37 @@ bool StepComparisonView::eventFilter(QObject *watched, QEvent *event)
 void StepComparisonView::resizeEvent(QResizeEvent *event)
 {
     QWidget::resizeEvent(event);
-    m_parts->setDirection(width() < Theme::instance().scaled(640) ? QBoxLayout::TopToBottom
-                                                                  : QBoxLayout::LeftToRight);
+    layOutParts();
+}
+
+void StepComparisonView::layOutParts()
+{
+    const Theme &theme = Theme::instance();
+    const int rest = width() - theme.scaled(tableWidth + gap);
+    const bool beside = rest >= theme.scaled(leastSideWidth);
+    m_parts->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+    const bool showsPlot = beside || height() >= theme.scaled(heightForAll);
+    m_plot->setVisible(showsPlot);
+    m_parts->setStretch(1, showsPlot ? 1 : 0);
+    if (beside) {
+        m_side->setFixedWidth(std::min(rest, width() * 2 / 5));
+    } else {
+        m_side->setMinimumWidth(0);
+        m_side->setMaximumWidth(QWIDGETSIZE_MAX);
+    }
 }
 
 void StepComparisonView::layOutColumns()
 {
-    // Numbers get what their titles and figures need, the token what is left.
     const Theme &theme = Theme::instance();
-    using Columns = ComparedCandidateModel;
-    const std::pair<int, int> widths[] = {{Columns::ExactLogitColumn, 46}, {Columns::FastLogitColumn, 46},
-                                          {Columns::DifferenceColumn, 66}, {Columns::ExactPColumn, 52},
-                                          {Columns::FastPColumn, 46},      {Columns::ExactRankColumn, 50},
-                                          {Columns::FastRankColumn, 44}};
     int used = 0;
-    for (const auto &[column, width] : widths) {
+    for (const auto &[column, width] : numberWidths) {
         m_table->setColumnWidth(column, theme.scaled(width));
         used += theme.scaled(width);
     }
-    m_table->setColumnWidth(Columns::TokenColumn,
-                            std::max(theme.scaled(64), m_table->viewport()->width() - used));
+    // The token takes what is left.
+    m_table->setColumnWidth(ComparedCandidateModel::TokenColumn,
+                            std::max(theme.scaled(tokenWidth), m_table->viewport()->width() - used));
 }
 
 } // namespace tokenloupe

@@ -44,11 +44,13 @@ private:
     enum Fact { KlFact, KlBackFact, DifferenceFact, ArgmaxFact, OverlapFact, FactCount };
     void addFact(QGridLayout &grid, Fact fact, const QString &title, const QString &tip);
     void showFacts(const PositionComparison &position, const Tokenizer *tokenizer);
+    void layOutParts();
     void layOutColumns();
 
     QStackedLayout *m_stack = nullptr;
     QLabel *m_explanation = nullptr;
     QBoxLayout *m_parts = nullptr; ///< side by side, or below each other where it is narrow
+    QWidget *m_side = nullptr;
     CellTable *m_table = nullptr;
     ComparedCandidateModel *m_model = nullptr;
     TokenCellDelegate *m_delegate = nullptr;

@@ -60,7 +60,7 @@ void TextComparisonView::setText(Text text)
     if (totals.largestKl() > 0.0 && totals.largestAt() < text.bars.size())
         verdict +=
             tr(" at position %1").arg(formatCount(std::uint64_t(text.bars[totals.largestAt()].position) + 1));
-    verdict += tr(" · same first choice at %1 % · largest Δ logit %2")
+    verdict += tr(" · same first choice at %1 % · largest Δ logit %2")
                    .arg(formatPercent(totals.argmaxEqualShare()),
                         formatSignificant(static_cast<double>(totals.largestDifference()), 3));
     m_verdict->setText(verdict);
