@@ -48,16 +48,19 @@ std::uint64_t quantizedPages(const Model &model)
     return residentBytes(memory.data(), memory.size()).value_or(0);
 }
 
-/// From the first tensor's first byte to the last one's last, and what stands for tensors: what the plan
-/// calls weights.
+/// The tensors' pages, and what stands for tensors: what the plan calls weights.
 std::uint64_t weightPages(const Model &model)
 {
-    std::uint64_t sum = quantizedPages(model);
-    for (const ContainerTensor &tensor : model.container().tensors()) {
-        // Of a mapped file the system tells what it keeps, for whomever: what was quantised is not ours.
-        std::vector<std::span<const std::byte>> parts{tensor.data};
-        if (model.quantized())
-            parts = model.quantized()->partsOutside(tensor.data);
+    std::uint64_t sum = quantizedPages(model) + model.copiedBytes();
+    const std::vector<ContainerTensor> &tensors = model.container().tensors();
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        // Of a mapped file the system tells what it keeps, for whomever: what was quantised or copied is not
+        // ours.
+        std::vector<std::span<const std::byte>> parts;
+        if (model.isInPlace(i) && model.quantized())
+            parts = model.quantized()->partsOutside(tensors[i].data);
+        else if (model.isInPlace(i))
+            parts.push_back(tensors[i].data);
         for (const std::span<const std::byte> part : parts)
             sum += residentBytes(part.data(), part.size()).value_or(0);
     }
@@ -122,7 +125,7 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
     const MappedMemory after = mappedMemory();
     const ModelContainer &container = (*model)->model->container();
     const std::uint64_t copies = (*model)->model->copiedBytes();
-    const std::uint64_t weights = weightPages(*(*model)->model) + copies;
+    const std::uint64_t weights = weightPages(*(*model)->model);
     std::uint64_t cache = 0;
     for (const std::span<std::byte> pool : pools)
         cache += residentBytes(pool.data(), pool.size()).value_or(0);

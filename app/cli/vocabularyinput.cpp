@@ -22,7 +22,7 @@ Result<VocabularyData> readAnyVocabulary(const std::string &path, std::vector<st
 {
     if (isFolder(path) || isHfVocabularyFile(path))
         return readHfVocabulary(path, warnings);
-    const auto file = GgufFile::open(path);
+    const auto file = GgufFile::openWhole(path); // any part of a split one will do
     if (!file)
         return tl::unexpected(file.error());
     return readVocabulary(**file, warnings);
@@ -34,7 +34,7 @@ Result<std::string> readAnyChatTemplate(const std::string &path)
         return readHfChatTemplate(path);
     if (isHfVocabularyFile(path)) // such a file alone has no place for one
         return std::string();
-    const auto file = GgufFile::open(path);
+    const auto file = GgufFile::openWhole(path);
     if (!file)
         return tl::unexpected(file.error());
     const auto text = (*file)->stringValue("tokenizer.chat_template");

@@ -140,7 +140,7 @@ void CliFolderTest::measures()
             measured = part["bytes"];
     }
     QVERIFY(planned > 0.0);
-    QVERIFY2(measured > 0.9 * planned && measured < 1.6 * planned, dumped(facts["measured"]).constData());
+    QVERIFY2(measured > 0.9 * planned && measured < 1.1 * planned, dumped(facts["measured"]).constData());
 }
 
 void CliFolderTest::refusesBrokenWeights()
