@@ -11,6 +11,7 @@
 #include <functional>
 #include <span>
 #include <unistd.h>
+#include <unordered_set>
 
 namespace tokenloupe::cli {
 
@@ -48,18 +49,29 @@ std::uint64_t quantizedPages(const Model &model)
     return residentBytes(memory.data(), memory.size()).value_or(0);
 }
 
-/// From the first tensor's first byte to the last one's last, and what stands for tensors: what the plan
-/// calls weights.
+/// What the plan calls weights, where the engine reads them: mapped, copied in another order, or quantised.
+/// (Of a mapped file the system tells what it keeps, for whomever.)
 std::uint64_t weightPages(const Model &model)
 {
-    std::uint64_t sum = quantizedPages(model);
-    for (const ContainerTensor &tensor : model.container().tensors()) {
-        // Of a mapped file the system tells what it keeps, for whomever: what was quantised is not ours.
-        std::vector<std::span<const std::byte>> parts{tensor.data};
-        if (model.quantized())
-            parts = model.quantized()->partsOutside(tensor.data);
-        for (const std::span<const std::byte> part : parts)
-            sum += residentBytes(part.data(), part.size()).value_or(0);
+    std::uint64_t sum = 0;
+    std::unordered_set<const std::byte *> seen;
+    const auto add = [&](const Weight &weight) {
+        if (weight.isPresent() && seen.insert(weight.data.data()).second) // a tied head is the embedding
+            sum += residentBytes(weight.data.data(), weight.data.size()).value_or(0);
+    };
+    const ModelWeights &weights = model.weights();
+    for (const Weight *weight :
+         {&weights.tokenEmbedding, &weights.positionEmbedding, &weights.embeddingNorm,
+          &weights.embeddingNormBias, &weights.outputNorm, &weights.outputNormBias, &weights.outputHead,
+          &weights.ropeFrequencyFactors, &weights.ropeShortFactors, &weights.ropeLongFactors})
+        add(*weight);
+    for (const LayerWeights &layer : weights.layers) {
+        for (const Weight *weight : layer.all())
+            add(*weight);
+        for (const ExpertWeights &expert : layer.experts) {
+            for (const Weight *weight : {&expert.gate, &expert.up, &expert.down})
+                add(*weight);
+        }
     }
     return sum;
 }
@@ -122,7 +134,7 @@ Result<MeasuredMemory> measureEstimate(CommandSet &set, const EstimateOptions &o
     const MappedMemory after = mappedMemory();
     const ModelContainer &container = (*model)->model->container();
     const std::uint64_t copies = (*model)->model->copiedBytes();
-    const std::uint64_t weights = weightPages(*(*model)->model) + copies;
+    const std::uint64_t weights = weightPages(*(*model)->model);
     std::uint64_t cache = 0;
     for (const std::span<std::byte> pool : pools)
         cache += residentBytes(pool.data(), pool.size()).value_or(0);
