@@ -11,6 +11,7 @@
 #include <functional>
 #include <span>
 #include <unistd.h>
+#include <unordered_set>
 
 namespace tokenloupe::cli {
 
@@ -48,21 +49,29 @@ std::uint64_t quantizedPages(const Model &model)
     return residentBytes(memory.data(), memory.size()).value_or(0);
 }
 
-/// The tensors' pages, and what stands for tensors: what the plan calls weights.
+/// What the plan calls weights, where the engine reads them: mapped, copied in another order, or quantised.
+/// (Of a mapped file the system tells what it keeps, for whomever.)
 std::uint64_t weightPages(const Model &model)
 {
-    std::uint64_t sum = quantizedPages(model) + model.copiedBytes();
-    const std::vector<ContainerTensor> &tensors = model.container().tensors();
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-        // Of a mapped file the system tells what it keeps, for whomever: what was quantised or copied is not
-        // ours.
-        std::vector<std::span<const std::byte>> parts;
-        if (model.isInPlace(i) && model.quantized())
-            parts = model.quantized()->partsOutside(tensors[i].data);
-        else if (model.isInPlace(i))
-            parts.push_back(tensors[i].data);
-        for (const std::span<const std::byte> part : parts)
-            sum += residentBytes(part.data(), part.size()).value_or(0);
+    std::uint64_t sum = 0;
+    std::unordered_set<const std::byte *> seen;
+    const auto add = [&](const Weight &weight) {
+        if (weight.isPresent() && seen.insert(weight.data.data()).second) // a tied head is the embedding
+            sum += residentBytes(weight.data.data(), weight.data.size()).value_or(0);
+    };
+    const ModelWeights &weights = model.weights();
+    for (const Weight *weight :
+         {&weights.tokenEmbedding, &weights.positionEmbedding, &weights.embeddingNorm,
+          &weights.embeddingNormBias, &weights.outputNorm, &weights.outputNormBias, &weights.outputHead,
+          &weights.ropeFrequencyFactors, &weights.ropeShortFactors, &weights.ropeLongFactors})
+        add(*weight);
+    for (const LayerWeights &layer : weights.layers) {
+        for (const Weight *weight : layer.all())
+            add(*weight);
+        for (const ExpertWeights &expert : layer.experts) {
+            for (const Weight *weight : {&expert.gate, &expert.up, &expert.down})
+                add(*weight);
+        }
     }
     return sum;
 }

@@ -151,7 +151,8 @@ Gpu thisMachine()
         gpu.maker = cpuKernels().name;
         gpu.kind = "this machine";
         gpu.memoryBytes = hostMemoryBytes();
-        gpu.bandwidth = readBandwidth(usableCores()).value_or(0.0);
+        // Beside a model and a window: no larger than needed.
+        gpu.bandwidth = readBandwidth(usableCores(), std::uint64_t(512) << 20).value_or(0.0);
         gpu.halfFlops = matrixRate(usableCores());
         gpu.isShared = true;
         return gpu;

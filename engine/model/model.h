@@ -127,8 +127,6 @@ public:
     std::string mainType() const;
     /// Of the weights, what is a copy beside the container: stored in another order or type.
     std::uint64_t copiedBytes() const { return m_copiedBytes; }
-    /// Whether one of the container's tensors is read where it lies: it is used, and not as a copy.
-    bool isInPlace(std::size_t tensor) const { return m_inPlace[tensor]; }
     /// What was quantised at load; null: everything is as the file has it.
     const QuantizedWeights *quantized() const { return m_quantized.get(); }
 
@@ -154,7 +152,6 @@ private:
     std::vector<std::string> m_warnings;
     std::uint64_t m_weightsBytes = 0;
     std::uint64_t m_copiedBytes = 0;
-    std::vector<bool> m_inPlace; // of the container's tensors
     std::map<TensorType, std::uint64_t> m_typeBytes;
     std::shared_ptr<QuantizedWeights> m_quantized;
 };

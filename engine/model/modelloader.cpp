@@ -124,12 +124,10 @@ Status ModelLoader::checkUnused()
 
 void ModelLoader::countBytes()
 {
-    m_model->m_inPlace.resize(m_container.tensors().size());
     for (std::size_t i = 0; i < m_container.tensors().size(); ++i) {
         const ContainerTensor &tensor = m_container.tensors()[i];
         if (!m_source->isUsed(i) || !tensor.knownType)
             continue;
-        m_model->m_inPlace[i] = m_source->copyOf(i).empty();
         m_model->m_weightsBytes += tensor.bytes; // disjoint parts of files: no wrap-around
         m_model->m_typeBytes[*tensor.knownType] += tensor.bytes;
     }
