@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <tuple>
 
 namespace tokenloupe {
 
@@ -125,8 +126,8 @@ Status SafetensorsFile::place(std::span<const std::byte> data)
         return makeError(ErrorCode::BadFile, "read " + m_name,
                          "tensor " + quotedForMessage(tensor.name) + ": " + message);
     };
-    std::stable_sort(m_tensors.begin(), m_tensors.end(), [](const auto &a, const auto &b) {
-        return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
+    std::sort(m_tensors.begin(), m_tensors.end(), [](const auto &a, const auto &b) {
+        return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name); // names are there once
     });
     std::uint64_t next = 0;
     for (SafetensorsTensor &tensor : m_tensors) {
