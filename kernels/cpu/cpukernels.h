@@ -46,9 +46,6 @@ struct CpuKernels
     float (*dot)(const float *a, const float *b, std::int64_t n);
     /// y += scale · x
     void (*axpy)(float scale, const float *x, std::int64_t n, float *y);
-    /// y += Σ weights[i] · row i, i rising: n rows of `width` values behind each other. The same bits as n
-    /// calls of axpy().
-    void (*addRows)(const float *weights, std::int64_t n, const float *rows, std::int64_t width, float *y);
     /// y *= scale
     void (*scale)(float scale, std::int64_t n, float *y);
     /// In place: x[i] = exp(x[i] - max); returns the sum. -inf gives exactly 0.

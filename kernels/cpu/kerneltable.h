@@ -14,10 +14,10 @@ namespace tokenloupe::kernel {
 template <class V>
 constexpr CpuKernels table(IsaLevel level, const char *name)
 {
-    return {level,           name,        matmul<V>,   dequantizeRow<V>,  rmsNorm<V>,     add<V>,
-            siluMultiply<V>, dot<V>,      axpy<V>,     addRows<V>,        scale<V>,       expSum<V>,
-            maximum<V>,      toHalf<V>,   fromHalf<V>, softmaxMoments<V>, quantizeRow<V>, layerNorm<V>,
-            multiply<V>,     geluTanh<V>, gelu<V>,     softCap<V>,        quantizeWeights<V>};
+    return {level,           name,        matmul<V>,         dequantizeRow<V>,  rmsNorm<V>,   add<V>,
+            siluMultiply<V>, dot<V>,      axpy<V>,           scale<V>,          expSum<V>,    maximum<V>,
+            toHalf<V>,       fromHalf<V>, softmaxMoments<V>, quantizeRow<V>,    layerNorm<V>, multiply<V>,
+            geluTanh<V>,     gelu<V>,     softCap<V>,        quantizeWeights<V>};
 }
 
 } // namespace tokenloupe::kernel

@@ -111,37 +111,6 @@ void axpy(float scale, const float *x, std::int64_t n, float *y)
         });
 }
 
-/// `registers` times sixteen columns of addRows().
-template <class V, int registers>
-[[gnu::always_inline]] inline void addRowColumns(const float *weights, std::int64_t n, const float *rows,
-                                                 std::int64_t width, float *y)
-{
-    typename V::Reg sums[registers];
-    for (int k = 0; k < registers; ++k)
-        sums[k] = V::load(y + 16 * k);
-    for (std::int64_t i = 0; i < n; ++i, rows += width) {
-        const auto w = V::all(weights[i]);
-        for (int k = 0; k < registers; ++k)
-            sums[k] = V::multiplyAdd(w, V::load(rows + 16 * k), sums[k]);
-    }
-    for (int k = 0; k < registers; ++k)
-        V::store(y + 16 * k, sums[k]);
-}
-
-template <class V>
-void addRows(const float *weights, std::int64_t n, const float *rows, std::int64_t width, float *y)
-{
-    std::int64_t c = 0;
-    for (; c + 64 <= width; c += 64)
-        addRowColumns<V, 4>(weights, n, rows + c, width, y + c);
-    for (; c + 16 <= width; c += 16)
-        addRowColumns<V, 1>(weights, n, rows + c, width, y + c);
-    if (c == width)
-        return;
-    for (std::int64_t i = 0; i < n; ++i)
-        axpy<V>(weights[i], rows + i * width + c, width - c, y + c);
-}
-
 template <class V>
 void scale(float factor, std::int64_t n, float *y)
 {

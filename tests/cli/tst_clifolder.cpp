@@ -20,6 +20,7 @@ private slots:
     void runsIds();
     void hasNoTokenizer();
     void estimates();
+    void measures();
     void refusesBrokenWeights();
 
 private:
@@ -120,6 +121,26 @@ void CliFolderTest::estimates()
     const json inspected = m_cli.run({"inspect", make("llama", halves), "--json"}).json();
     COMPARE_JSON(facts["parts"][0]["name"], "weights");
     COMPARE_JSON(facts["parts"][0]["bytes"], inspected["weights_bytes"]);
+}
+
+/// Copies of turned matrices are weights, too.
+void CliFolderTest::measures()
+{
+    const auto result = m_cli.run({"estimate", make("gpt2"), "--context", "64", "--measure", "--json"});
+    QCOMPARE(result.status, 0);
+    const json facts = result.json();
+    double planned = 0.0;
+    double measured = 0.0;
+    for (const json &part : facts["parts"]) {
+        if (part["name"] == "weights")
+            planned = part["bytes"];
+    }
+    for (const json &part : facts["measured"]) {
+        if (part["name"] == "weights")
+            measured = part["bytes"];
+    }
+    QVERIFY(planned > 0.0);
+    QVERIFY2(measured > 0.9 * planned && measured < 1.1 * planned, dumped(facts["measured"]).constData());
 }
 
 void CliFolderTest::refusesBrokenWeights()

@@ -33,8 +33,6 @@ private slots:
     void rmsNormOfLargeAndSmallValues();
     void addScaleAxpy_data() { addIsaRows(); }
     void addScaleAxpy();
-    void addsRowsInTurn_data() { addIsaRows(); }
-    void addsRowsInTurn();
     void dot_data() { addIsaRows(); }
     void dot();
     void siluMultiply_data() { addIsaRows(); }
@@ -104,28 +102,6 @@ void TestVectorKernels::rmsNormOfLargeAndSmallValues()
     std::vector<float> y(20, 1.0F);
     kernels.rmsNorm(zeros.data(), zeros.data(), 1e-6F, 20, y.data());
     QVERIFY(y == zeros);
-}
-
-void TestVectorKernels::addsRowsInTurn()
-{
-    TOKENLOUPE_FETCH_KERNELS(kernels);
-    for (const std::size_t width : {1U, 15U, 16U, 20U, 64U, 80U, 131U}) {
-        for (const std::size_t count : {0U, 1U, 7U}) {
-            FencedMemory<float> rows(width * count);
-            FencedMemory<float> weights(count);
-            FencedMemory<float> y(width);
-            FencedMemory<float> expected(width);
-            fillRandom(rows, 3.0F, unsigned(width));
-            fillRandom(weights, 1.0F, 5U);
-            fillRandom(y, 2.0F, 6U);
-            fillRandom(expected, 2.0F, 6U);
-            for (std::size_t i = 0; i < count; ++i)
-                kernels.axpy(weights[i], rows.data() + i * width, std::int64_t(width), expected.data());
-            kernels.addRows(weights.data(), std::int64_t(count), rows.data(), std::int64_t(width), y.data());
-            QVERIFY(sameBits(y, expected));
-            QVERIFY(y.isBandIntact());
-        }
-    }
 }
 
 void TestVectorKernels::addScaleAxpy()

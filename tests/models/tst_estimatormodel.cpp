@@ -54,6 +54,30 @@ private Q_SLOTS:
         QCOMPARE(model.result()->request.devices[0].name, std::string("RTX 4090"));
     }
 
+    void nothingIsComputedWhileNobodyLooks()
+    {
+        QTemporaryDir folder;
+        EngineHost host;
+        EstimatorModel model(host, cards(folder));
+        QSignalSpy results(&model, &EstimatorModel::resultChanged);
+        QSignalSpy inputs(&model, &EstimatorModel::inputsChanged);
+        model.hold();
+        model.addDevice(QStringLiteral("RTX 4090"));
+        model.chooseModel(
+            {ShapeOrigin::File, writeFile(folder, QStringLiteral("config.json"), test::eightBillionConfig)});
+        QTRY_COMPARE_WITH_TIMEOUT(inputs.count(), 2, patience); // the card, then the shape that was read
+        QCoreApplication::processEvents();
+        QCOMPARE(results.count(), 0);
+        QVERIFY(!model.result()->estimate);
+        model.release();
+        QVERIFY(settle(model));
+        QVERIFY(model.result()->estimate);
+        QCOMPARE(results.count(), 1); // of the newest alone
+        model.release();
+        QVERIFY(settle(model));
+        QCOMPARE(results.count(), 1);
+    }
+
     void aBrokenFileLeavesAllAsItWas()
     {
         QTemporaryDir folder;

@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QMetaObject>
 #include <algorithm>
+#include <utility>
 
 namespace tokenloupe {
 
@@ -189,9 +190,17 @@ Status EstimatorModel::saveDevice(const Gpu &gpu, int row)
     return {};
 }
 
+void EstimatorModel::release()
+{
+    if (std::exchange(m_isHeld, false) && m_delivered != m_asked)
+        request();
+}
+
 void EstimatorModel::request()
 {
     Job job{++m_asked, m_inputs.request};
+    if (m_isHeld)
+        return;
     job.request.shape = m_shape;
     job.request.draft = m_draftShape;
     if (job.request.target == EstimateTarget::ThisProgram) {

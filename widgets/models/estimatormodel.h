@@ -47,6 +47,11 @@ public:
     /// Keeps `gpu` as a card of the user's own and puts it in the place of device `row` (-1: adds it).
     Status saveDevice(const Gpu &gpu, int row);
 
+    /// From hold() to release() inputs are taken, but nothing is computed: for as long as nobody looks.
+    /// Measuring this machine keeps all its cores and 512 MiB for a moment.
+    void hold() { m_isHeld = true; }
+    void release();
+
     EstimatorResultPtr result() const { return m_result; } ///< never null
     bool isBusy() const;                                   ///< something newer than result() is on its way
 
@@ -75,6 +80,7 @@ private:
     VocabularyFacts m_vocabulary; ///< of m_loaded
     std::shared_ptr<const ModelShape> m_shape, m_draftShape;
     EstimatorResultPtr m_result;
+    bool m_isHeld = false;
     std::uint64_t m_asked = 0;
     std::uint64_t m_delivered = 0;
     ShapeReader *m_reader = nullptr;

@@ -61,6 +61,7 @@ EstimatorPanel::EstimatorPanel(InspectorContext &context, QWidget *parent)
     const Theme &theme = Theme::instance();
     setAcceptDrops(true);
     m_model = new EstimatorModel(context.host, ownCardsFile(), this);
+    m_model->hold();
     m_message = new MessageBar(this);
     content()->addWidget(m_message);
     m_form = new EstimateForm(*m_model);
@@ -196,6 +197,18 @@ void EstimatorPanel::showFailure(const QString &what, const QString &why, const 
 {
     m_errorShown = false;
     m_message->showMessage({MessageKind::Error, what, why, advice, {}, {}});
+}
+
+void EstimatorPanel::showEvent(QShowEvent *event)
+{
+    m_model->release();
+    LivePanel::showEvent(event);
+}
+
+void EstimatorPanel::hideEvent(QHideEvent *event)
+{
+    m_model->hold();
+    LivePanel::hideEvent(event);
 }
 
 void EstimatorPanel::resizeEvent(QResizeEvent *event)

@@ -3,6 +3,7 @@
 
 #include "widgets/models/conversation.h"
 #include "widgets/models/enginehost.h"
+#include "widgets/models/enginestatetext.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
 #include "widgets/theme/numbers.h"
@@ -166,22 +167,9 @@ QString KvCachePanel::warningFor(const Run &run) const
 
 QString KvCachePanel::measuringBlockedBy(const Run &run) const
 {
-    switch (m_context.host.status().state) {
-    case EngineState::NoModel:
-        return tr("Open the model first (Ctrl+O).");
-    case EngineState::Loading:
-        return tr("A model is being loaded.");
-    case EngineState::Prefilling:
-        return tr("The prompt is being read.");
-    case EngineState::Running:
-        return tr("Pause or stop the reply first (F6).");
-    case EngineState::Comparing:
-        return tr("The precisions are being compared.");
-    case EngineState::Measuring:
-    case EngineState::Idle:
-    case EngineState::Paused:
-        break;
-    }
+    const EngineState state = m_context.host.status().state;
+    if (const QString reason = engineBusyReason(state); state != EngineState::Measuring && !reason.isEmpty())
+        return reason;
     if (run.steps.empty())
         return tr("The reply has no step yet.");
     const bool hasDropped = run.start.droppedTokens > 0 ||

@@ -7,6 +7,7 @@
 #include "widgets/controls/progressstrip.h"
 #include "widgets/controls/segmenttabs.h"
 #include "widgets/controls/tokenchip.h"
+#include "widgets/models/enginestatetext.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
 #include "widgets/theme/numbers.h"
@@ -115,23 +116,9 @@ PrecisionPanel::Place PrecisionPanel::place() const
 
 QString PrecisionPanel::blockedBy() const
 {
-    switch (m_context.host.status().state) {
-    case EngineState::NoModel:
-        return tr("Open the model first (Ctrl+O).");
-    case EngineState::Loading:
-        return tr("A model is being loaded.");
-    case EngineState::Prefilling:
-        return tr("The prompt is being read.");
-    case EngineState::Running:
-        return tr("Pause or stop the reply first (F6).");
-    case EngineState::Measuring:
-        return tr("The reply is being measured without its cache.");
-    case EngineState::Comparing:
-    case EngineState::Idle:
-    case EngineState::Paused:
-        break;
-    }
-    return {};
+    // A comparison that is under way gives way to the next one.
+    const EngineState state = m_context.host.status().state;
+    return state == EngineState::Comparing ? QString() : engineBusyReason(state);
 }
 
 void PrecisionPanel::request(ComparedPositions positions)
