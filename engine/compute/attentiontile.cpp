@@ -2,7 +2,6 @@
 #include "engine/compute/attentiontile.h"
 
 #include <cassert>
-#include <cstdlib>
 
 namespace tokenloupe {
 
@@ -105,22 +104,15 @@ void AttentionTile::scoreTransposed(PositionRange piece, std::uint32_t first) co
 /// pieces that are too short for the processor to see where they go on.
 void AttentionTile::fetchAhead(PositionRange range) const
 {
-    static const int mode = std::getenv("FM") ? std::atoi(std::getenv("FM")) : 0;
-    static const std::uint64_t lines = std::getenv("FL") ? std::atoi(std::getenv("FL")) : 4;
-    static const std::uint32_t dist = std::getenv("FD") ? std::atoi(std::getenv("FD")) : 16;
-    const auto fetch = [&](const std::byte *p, std::uint64_t bytes) {
-        if (mode == 1 && bytes > 64 * lines)
-            bytes = 64 * lines;
+    const auto fetch = [](const std::byte *p, std::uint64_t bytes) {
         for (std::uint64_t i = 0; i < bytes; i += 64)
             __builtin_prefetch(p + i, 0, 2);
     };
-    if (mode == 2)
-        return;
     const AttentionInput &in = m_input;
     const KvShape &shape = in.view.shape();
     fetch(in.view.values(in.params.layer, m_kvHead, range.begin).data,
           range.size() * kvRowBytes(shape.valueType, in.layer.valueSize));
-    const std::uint32_t ahead = range.begin + dist;
+    const std::uint32_t ahead = range.begin + positionsAhead;
     if (ahead < positions().end)
         fetch(in.view.keys(in.params.layer, m_kvHead, ahead).data,
               std::min(range.size(), positions().end - ahead) * kvRowBytes(shape.keyType, in.layer.keySize));
