@@ -36,7 +36,7 @@ struct Vector
     static constexpr int scoreLanes = 1;     ///< queries that share a key while it is in a register
     static constexpr int valueLanes = 1;     ///< weighted sums that share a value, and how many times
     static constexpr int valueRegisters = 1; ///< sixteen columns of each
-    static constexpr int tileKeys = 1;       ///< times sixteen transposed keys × queries of the block of sums
+    static constexpr int tileKeys = 1; ///< times sixteen transposed keys × queries of the block of sums
     static constexpr int tileQueries = 1;
 
     static Reg zero() { return all(0.0F); }

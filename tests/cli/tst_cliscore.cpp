@@ -188,7 +188,8 @@ void CliScoreTest::quantizedAtLoad()
     QCOMPARE(estimate["parts"][0]["bytes"].get<double>(), bytes);
     for (const json &part : estimate["measured"]) {
         if (part["name"] == "weights")
-            QVERIFY2(std::abs(part["bytes"].get<double>() - bytes) < 0.1 * bytes + 65536, part.dump().c_str());
+            QVERIFY2(std::abs(part["bytes"].get<double>() - bytes) < 0.1 * bytes + 65536,
+                     part.dump().c_str());
     }
 }
 

@@ -13,7 +13,18 @@
 namespace tokenloupe {
 
 /// What a command is about. A newer command replaces a waiting one of its tag.
-enum class CommandTag : std::uint8_t { Model, Reply, Control, Stop, Force, Sampler, Cache, Branch, Measure, Compare };
+enum class CommandTag : std::uint8_t {
+    Model,
+    Reply,
+    Control,
+    Stop,
+    Force,
+    Sampler,
+    Cache,
+    Branch,
+    Measure,
+    Compare
+};
 
 struct EngineCommand
 {
