@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/trace/rowmemory.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <sys/mman.h>
 
 namespace tokenloupe {
@@ -10,7 +8,7 @@ namespace tokenloupe {
 namespace {
 
 constexpr std::size_t line = 64;
-constexpr std::size_t largePage = std::size_t(2) << 20;
+constexpr std::size_t page = 4096;
 constexpr std::size_t rowsTogether = 16;
 
 std::size_t roundedUp(std::size_t bytes, std::size_t unit)
@@ -18,27 +16,19 @@ std::size_t roundedUp(std::size_t bytes, std::size_t unit)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/// Whole large pages on their own boundary where `bytes` is some of them.
+/// All pages at once: one after the other, as they are written to, would take several times as long. Small
+/// ones, which are used over and over: the host of a virtual machine often has yet to find memory for large
+/// ones, and then each of them holds up a token for as long as the token itself takes.
 std::shared_ptr<std::byte> map(std::size_t bytes)
 {
-    const std::size_t room = bytes >= largePage ? bytes + largePage : bytes;
-    void *memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#ifdef MAP_POPULATE
+    flags |= MAP_POPULATE;
+#endif
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED)
         return nullptr;
-    auto *first = static_cast<std::byte *>(memory);
-    if (room > bytes) {
-        const std::size_t skipped = roundedUp(reinterpret_cast<std::uintptr_t>(first), largePage) -
-                                    reinterpret_cast<std::uintptr_t>(first);
-        if (skipped > 0)
-            munmap(first, skipped);
-        if (skipped < largePage)
-            munmap(first + skipped + bytes, largePage - skipped);
-        first += skipped;
-#ifdef MADV_HUGEPAGE
-        madvise(first, bytes, MADV_HUGEPAGE);
-#endif
-    }
-    return {first, [bytes](std::byte *begin) { munmap(begin, bytes); }};
+    return {static_cast<std::byte *>(memory), [bytes](std::byte *begin) { munmap(begin, bytes); }};
 }
 
 } // namespace
@@ -47,8 +37,7 @@ std::shared_ptr<float[]> RowMemory::take(std::size_t floats)
 {
     const std::size_t bytes = roundedUp(floats * sizeof(float), line);
     if (!m_stretch || m_bytes - m_used < bytes) {
-        const std::size_t wanted = rowsTogether * bytes;
-        m_bytes = roundedUp(wanted, wanted >= largePage ? largePage : std::size_t(4096));
+        m_bytes = roundedUp(rowsTogether * bytes, page);
         m_used = 0;
         m_stretch = map(m_bytes);
         if (!m_stretch)

@@ -7,9 +7,9 @@
 
 namespace tokenloupe {
 
-/// Memory for rows of logits, a few rows at a time and in large pages where the system gives them: asking the
-/// system for each row alone would take several times as long as copying it. A stretch of memory goes back
-/// when the last of its rows is gone. Not thread-safe; the rows may be given up on any thread.
+/// Memory for rows of logits, a few rows at a time: asking the system for each row alone would take several
+/// times as long as copying it. A stretch of memory goes back when the last of its rows is gone. Not
+/// thread-safe; the rows may be given up on any thread.
 class RowMemory
 {
 public:
