@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cuda/deviceviews.h"
+
+#include <cuda_runtime.h>
+
+// Products of weights and a few rows of activations, for decoding: every weight is read once for all rows.
+// y[r][o] = Σ_c W[o][c] · x[r][c] (+ bias[o]). Launchers check shapes (cudaErrorInvalidValue), start on the
+// stream and never wait.
+
+namespace tokenloupe::cuda {
+
+constexpr std::int32_t largestDecodeRows = 8; ///< of one call
+
+/// Float32 activations; the order of summation is fixed by the shape alone. `bias` may be null.
+cudaError_t multiplyExact(const DeviceWeight &weight, DeviceRows input, const float *bias, DeviceRows output,
+                          cudaStream_t stream);
+
+/// Integer products within units of 16 or 32 columns (dp4a), one float32 multiply-add for each.
+cudaError_t multiplyQuantized(const DeviceWeight &weight, const QuantizedRows &input, const float *bias,
+                              DeviceRows output, cudaStream_t stream);
+
+/// Row ids[t] of a table for each token t, as float32. Ids are in device memory and in range.
+cudaError_t gatherRows(const DeviceWeight &table, const std::int32_t *ids, DeviceRows output,
+                       cudaStream_t stream);
+
+/// target[r] += row (state->firstPosition + r) of the table: learned positions.
+cudaError_t addPositionRows(const DeviceWeight &table, const StepState *state, DeviceRows target,
+                            cudaStream_t stream);
+
+/// Rows [first, first + count) of a matrix as binary16 (`half`) or float32 in row-major order, for the matrix
+/// products of prefill.
+cudaError_t expandHalf(const DeviceWeight &weight, std::int64_t first, std::int64_t count, void *half,
+                       cudaStream_t stream);
+cudaError_t expandFloat(const DeviceWeight &weight, std::int64_t first, std::int64_t count, float *output,
+                        cudaStream_t stream);
+
+/// One expert's matrices among many of the same type and shape.
+struct DeviceExperts
+{
+    const std::byte *const *data = nullptr; ///< (experts) pointers, in device memory
+    TensorType type = TensorType::F32;
+    std::int32_t experts = 0;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+};
+
+enum class RouteWeighting : std::uint8_t { OfAll, OfChosen };
+
+/// Router logits (tokens × experts) become probabilities in place. For each token the `used` largest logits
+/// (of equal ones the lower number), in the order of their numbers: chosen[t · used + i], weights[…].
+/// OfChosen: weights are softmax over the chosen logits alone; OfAll: their share of all.
+cudaError_t routeTokens(DeviceRows router, std::int32_t used, RouteWeighting weighting, std::int32_t *chosen,
+                        float *weights, cudaStream_t stream);
+
+/// output row t · used + i = expert chosen[t · used + i] times input row t (`inputPerPair` 1: input row
+/// t · used + i). Exact products.
+cudaError_t multiplyExperts(const DeviceExperts &experts, const std::int32_t *chosen, std::int32_t used,
+                            std::int32_t inputPerPair, DeviceRows input, DeviceRows output,
+                            cudaStream_t stream);
+
+/// output[t] = Σ_i weights[t · used + i] · rows[t · used + i]
+cudaError_t combineExperts(DeviceRows rows, const float *weights, std::int32_t used, DeviceRows output,
+                           cudaStream_t stream);
+
+} // namespace tokenloupe::cuda
