@@ -228,7 +228,7 @@ ExitStatus benchTokenizer(CommandSet &set, const BenchOptions &options)
 
 namespace {
 
-/// What the window records of a step, as its panels ask for it while a run goes on.
+/// What the window's panels ask for of a step.
 Status explain(const Session &session, const StepRecord &step)
 {
     ExplainRequest request;
@@ -239,14 +239,14 @@ Status explain(const Session &session, const StepRecord &step)
     request.step = step.ref.step.value();
     request.chosen = step.token;
     request.record = &step;
-    request.rankWholeVocabulary = false;
     const auto explained = explainStep(request);
     return explained ? Status() : tl::unexpected(explained.error());
 }
 
 enum class Recording { Nothing, EveryPanel };
 
-/// Seconds of each of `predict` steps that do a forward pass.
+/// Seconds of each of `predict` steps that do a forward pass. With every panel open each step is recorded,
+/// and as many are explained as the window explains while tokens come.
 Result<std::vector<double>> stepSeconds(Session &session, const StepRequest &request,
                                         const BenchOptions &options, Recording recording)
 {
@@ -255,14 +255,18 @@ Result<std::vector<double>> stepSeconds(Session &session, const StepRequest &req
         return tl::unexpected(prefilled.error());
     TraceMailbox mailbox;
     std::vector<double> seconds;
+    auto nextExplanation = Clock::now();
     for (std::uint32_t i = 0; i <= options.predict; ++i) {
         const auto start = Clock::now();
         auto step = session.step(request);
         if (!step)
             return tl::unexpected(step.error());
         if (recording == Recording::EveryPanel) {
-            if (const Status explained = explain(session, *step); !explained)
-                return tl::unexpected(explained.error());
+            if (start >= nextExplanation) {
+                if (const Status explained = explain(session, *step); !explained)
+                    return tl::unexpected(explained.error());
+                nextExplanation = start + liveExplanationInterval;
+            }
             mailbox.post(std::move(*step));
         }
         if (i > 0) // the first draw uses the prefill's logits: it is no decoding

@@ -5,6 +5,7 @@
 #include "engine/sampling/samplerchain.h"
 #include "engine/trace/steprecord.h"
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -84,5 +85,8 @@ struct ExplainRequest
 };
 
 Result<StepExplanation> explainStep(const ExplainRequest &request);
+
+/// Pause between explanations while tokens come: faster than eyes follow, and a small part of one core.
+constexpr std::chrono::milliseconds liveExplanationInterval(80);
 
 } // namespace tokenloupe

@@ -9,13 +9,6 @@
 
 namespace tokenloupe {
 
-namespace {
-
-/// Pause between explanations while tokens come, so that they cost a small part of one core.
-constexpr int liveIntervalMs = 80;
-
-} // namespace
-
 /// Everything that one explanation needs, copied on the GUI thread.
 struct ExplanationService::Job
 {
@@ -65,7 +58,7 @@ ExplanationService::ExplanationService(EngineHost &host, RunStore &store, Select
     , m_worker(std::make_unique<LatestWorker<Job>>([this](Job &job) { explain(job); }))
 {
     m_liveTimer.setSingleShot(true);
-    m_liveTimer.setInterval(liveIntervalMs);
+    m_liveTimer.setInterval(liveExplanationInterval);
     connect(&m_liveTimer, &QTimer::timeout, this, &ExplanationService::request);
     connect(&selection, &SelectionState::changed, this, [this] {
         const bool running = m_host.status().state == EngineState::Running;
