@@ -8,6 +8,7 @@
 #include "app/window/workspaces.h"
 #include "engine/estimate/estimate.h"
 #include "widgets/controls/messagebar.h"
+#include "widgets/controls/refreshpace.h"
 #include "widgets/models/modeltitle.h"
 #include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
@@ -134,14 +135,17 @@ void MainWindow::createStatusBar()
         statusBar()->addWidget(label);
     }
     statusBar()->setSizeGripEnabled(false);
-    connect(&m_inspector.runs, &RunStore::updated, this, &MainWindow::refreshStatusBar);
-    connect(&m_inspector.runs, &RunStore::cleared, this, &MainWindow::refreshStatusBar);
+    auto *pace = new RefreshPace([this] { refreshTraceLabel(); }, this);
+    connect(&m_inspector.runs, &RunStore::updated, pace, &RefreshPace::schedule);
+    connect(&m_inspector.runs, &RunStore::cleared, pace, &RefreshPace::schedule);
 }
 
 void MainWindow::connectEngine()
 {
     EngineHost &host = m_inspector.host;
     connect(&host, &EngineHost::statusChanged, this, [this] {
+        const bool runs = m_inspector.host.status().state == EngineState::Running;
+        RefreshPace::setRest(runs ? RefreshPace::runningRest : std::chrono::milliseconds(0));
         refreshActions();
         refreshStatusBar();
     });
@@ -310,7 +314,11 @@ void MainWindow::refreshStatusBar()
     }
     m_engineLabel->setText(engine);
     m_engineLabel->setToolTip(kernels);
+    refreshTraceLabel();
+}
 
+void MainWindow::refreshTraceLabel()
+{
     std::size_t steps = 0;
     for (const auto &[id, run] : m_inspector.runs.runs())
         steps += run.steps.size();

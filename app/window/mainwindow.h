@@ -80,6 +80,7 @@ private:
     void stepPressed();
     void refreshActions();
     void refreshStatusBar();
+    void refreshTraceLabel();
     void showMessage(const Message &message);
 
     QSettings m_settings;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/runtoolbar.h"
 
+#include "widgets/controls/refreshpace.h"
 #include "widgets/models/enginehost.h"
 #include "widgets/models/modeltitle.h"
 #include "widgets/models/precisiontext.h"
@@ -81,9 +82,15 @@ RunToolBar::RunToolBar(InspectorContext &context, const Actions &actions, QMenu 
     space(gap);
 
     connect(&context.host, &EngineHost::statusChanged, this, &RunToolBar::refreshStatus);
-    connect(&context.runs, &RunStore::updated, this, &RunToolBar::refreshMetrics);
-    connect(&context.runs, &RunStore::cleared, this, &RunToolBar::refreshMetrics);
-    connect(&context.selection, &SelectionState::changed, this, &RunToolBar::refreshPosition);
+    auto *pace = new RefreshPace(
+        [this] {
+            refreshMetrics();
+            refreshPosition();
+        },
+        this);
+    connect(&context.runs, &RunStore::updated, pace, &RefreshPace::schedule);
+    connect(&context.runs, &RunStore::cleared, pace, &RefreshPace::schedule);
+    connect(&context.selection, &SelectionState::changed, pace, &RefreshPace::schedule);
     connect(&Theme::instance(), &Theme::changed, this, &RunToolBar::refreshMetrics);
     refreshStatus();
 }

@@ -4,7 +4,10 @@
 #include "widgets/controls/livepanel.h"
 
 #include <QApplication>
+#include <QElapsedTimer>
+#include <QScopeGuard>
 #include <QTest>
+#include <vector>
 
 using namespace tokenloupe;
 
@@ -43,6 +46,42 @@ private Q_SLOTS:
         QTRY_COMPARE(panel.refreshCount(), before + 1);
         QCoreApplication::processEvents();
         QCOMPARE(panel.refreshCount(), before + 1);
+    }
+
+    void restsBetweenRefreshes()
+    {
+        RefreshPace::setRest(std::chrono::hours(1));
+        const auto noRest = qScopeGuard([] { RefreshPace::setRest({}); });
+        Probe panel;
+        panel.show(); // refreshed at once
+        const int before = panel.refreshCount();
+        for (int i = 0; i < 100; ++i) {
+            panel.scheduleRefresh();
+            QCoreApplication::processEvents();
+        }
+        QCOMPARE(panel.refreshCount(), before);
+        panel.hide();
+        panel.show(); // who looks anew sees what is new
+        QCOMPARE(panel.refreshCount(), before + 1);
+    }
+
+    void showsTheLastAfterARest()
+    {
+        RefreshPace::setRest(std::chrono::milliseconds(20));
+        const auto noRest = qScopeGuard([] { RefreshPace::setRest({}); });
+        int value = 0;
+        std::vector<int> shown;
+        RefreshPace pace([&] { shown.push_back(value); }, nullptr);
+        QElapsedTimer clock;
+        clock.start();
+        while (value < 50 && clock.elapsed() < 5000) {
+            ++value;
+            pace.schedule();
+            QTest::qWait(1);
+        }
+        const auto most = std::size_t(clock.elapsed() / 20 + 2);
+        QTRY_COMPARE(shown.empty() ? 0 : shown.back(), value);
+        QVERIFY2(shown.size() <= most, qPrintable(QString::number(shown.size())));
     }
 
     void nobodyLooksNobodyPays()

@@ -348,13 +348,14 @@ private Q_SLOTS:
         QTRY_VERIFY2(label("Position").startsWith(QStringLiteral("step 4 of 4")),
                      qPrintable(label("Position")));
         fixture.inspector().selection.selectPrevious();
-        QVERIFY2(label("Position").startsWith(QStringLiteral("step 3 of 4")), qPrintable(label("Position")));
+        QTRY_VERIFY2(label("Position").startsWith(QStringLiteral("step 3 of 4")),
+                     qPrintable(label("Position")));
         const QString used = QString::number(fixture.run()->start.prompt.size() + 4);
         QTRY_VERIFY2(label("Speed and context")
                          .contains(QString(QStringLiteral("<b>") + used + QStringLiteral("</b>"))),
                      qPrintable(label("Speed and context")));
         QTRY_VERIFY2(label("Engine").contains(QStringLiteral("idle")), qPrintable(label("Engine")));
-        QVERIFY2(label("Trace").contains(QStringLiteral("lossless")), qPrintable(label("Trace")));
+        QTRY_VERIFY2(label("Trace").contains(QStringLiteral("lossless")), qPrintable(label("Trace")));
     }
 
     void isClosedInTheMiddleOfAReply()

@@ -5,20 +5,19 @@ namespace tokenloupe {
 
 LivePanel::LivePanel(const QString &title, QWidget *parent)
     : Panel(title, parent)
-{
-    m_soon.setSingleShot(true);
-    m_soon.setInterval(0);
-    connect(&m_soon, &QTimer::timeout, this, [this] {
-        if (m_stale && isVisible())
-            refreshNow();
-    });
-}
+    , m_pace(
+          [this] {
+              if (m_stale && isVisible())
+                  refreshNow();
+          },
+          this)
+{}
 
 void LivePanel::scheduleRefresh()
 {
     m_stale = true;
-    if (isVisible() && !m_soon.isActive())
-        m_soon.start();
+    if (isVisible())
+        m_pace.schedule();
 }
 
 void LivePanel::showEvent(QShowEvent *event)
@@ -31,7 +30,7 @@ void LivePanel::showEvent(QShowEvent *event)
 void LivePanel::refreshNow()
 {
     m_stale = false;
-    m_soon.stop();
+    m_pace.refreshed();
     ++m_refreshes;
     refresh();
 }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include "widgets/controls/panel.h"
-
-#include <QTimer>
+#include "widgets/controls/refreshpace.h"
 
 namespace tokenloupe {
 
-/// A panel whose content follows the run. Whatever happens in one turn of the event loop costs one refresh(),
-/// and a panel that nobody sees costs none: it is refreshed when it is shown.
+/// A panel whose content follows the run, at the pace of the program (see RefreshPace). A panel that nobody
+/// sees costs nothing: it is refreshed when it is shown.
 class LivePanel : public Panel
 {
     Q_OBJECT
@@ -26,7 +25,7 @@ protected:
 private:
     void refreshNow();
 
-    QTimer m_soon;
+    RefreshPace m_pace;
     bool m_stale = true;
     int m_refreshes = 0;
 };
