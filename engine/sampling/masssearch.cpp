@@ -47,6 +47,8 @@ public:
 
     std::optional<MassPoint> run()
     {
+        if (m_stretch.values.size() > worthSplitting)
+            leaveTail();
         while (m_stretch.values.size() > worthSplitting) {
             Outcome outcome = narrow(Width::Stretch);
             if (outcome == Outcome::TooWide)
@@ -89,6 +91,24 @@ private:
     {
         m_count += count;
         m_running += mass;
+    }
+
+    /// Of a row in which few entries hold most of the weight only these are looked at again: what all entries
+    /// below a bound can weigh together is less than what the goal leaves over.
+    void leaveTail()
+    {
+        const double left = m_weights.sumExp - m_goal.sum;
+        const auto size = static_cast<double>(m_stretch.values.size());
+        if (left <= 0.0)
+            return;
+        constexpr double certainty = 0.01; // more than rounding of the sums can be, in nats
+        const double bound = static_cast<double>(m_weights.maximum) + std::log(left / size) - certainty;
+        const float low = std::nextafter(static_cast<float>(bound), -infinity);
+        if (countGreater(m_stretch.values, low) > m_stretch.values.size() / 4)
+            return;
+        Stretch head = part(low, infinity);
+        const double mass = massOf(head);
+        enter(std::move(head), mass);
     }
 
     /// Logits of the stretch in descending order, evenly taken from all of it.
