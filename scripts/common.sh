@@ -10,7 +10,7 @@ build_packages=(
 )
 font_packages=(fonts-inter fonts-jetbrains-mono fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji)
 fetch_packages=(python3 python3-pip ca-certificates)
-test_packages=(libbenchmark-dev clang-format-14)
+test_packages=(libbenchmark-dev clang-format-14 mold)
 
 say() { printf '%s\n' "tokenloupe: $*" >&2; }
 fail() { say "$*"; exit 1; }
