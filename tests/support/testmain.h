@@ -8,6 +8,14 @@ namespace tokenloupe::test {
 /// From here on any Qt warning that the test did not announce with QTest::ignoreMessage fails the program.
 void failOnWarnings();
 
+/// Whether every access to memory is checked: ten times as slow. Long runs whose numbers the plain build
+/// checks may be cut short.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool isSanitized = true;
+#else
+constexpr bool isSanitized = false;
+#endif
+
 } // namespace tokenloupe::test
 
 /// main() for tests without widgets.

@@ -57,7 +57,8 @@ void TestRealGolden::followGreedy(RunModel &run, const json &golden)
         QVERIFY(std::abs(got - entry[1].get<double>()) < 1e-3);
     }
     const Ids expected = golden["greedy"]["ids"];
-    for (std::size_t step = 0; step < expected.size(); ++step) {
+    const std::size_t steps = isSanitized ? std::min<std::size_t>(4, expected.size()) : expected.size();
+    for (std::size_t step = 0; step < steps; ++step) {
         const std::uint32_t got = argmax(logits);
         QVERIFY2(got == expected[step], qPrintable(off(name, "token", step, got, expected[step])));
         for (const json &entry : golden["greedy"]["top5_logprob"][step]) {
@@ -65,7 +66,7 @@ void TestRealGolden::followGreedy(RunModel &run, const json &golden)
             QVERIFY2(std::abs(logProbability - entry[1].get<double>()) < 1e-3,
                      qPrintable(off(name, "log-probability at step", step, logProbability, entry[1])));
         }
-        if (step + 1 < expected.size())
+        if (step + 1 < steps)
             logits = run.feed({got});
     }
 }
@@ -129,13 +130,14 @@ void TestRealGolden::likelihoods()
         ++texts;
         const std::string name = golden["name"];
         const Ids ids = golden["ids"];
+        const std::size_t count = isSanitized ? std::min(2 * batch, ids.size()) : ids.size();
         run.cache().truncate(run.sequence(), 0);
         std::vector<float> logits;
         double sum = 0;
-        for (std::size_t i = 0; i < ids.size(); ++i) {
+        for (std::size_t i = 0; i < count; ++i) {
             if (i % batch == 0)
                 logits = run.feedAll(Ids(ids.begin() + std::ptrdiff_t(i),
-                                         ids.begin() + std::ptrdiff_t(std::min(i + batch, ids.size()))));
+                                         ids.begin() + std::ptrdiff_t(std::min(i + batch, count))));
             const auto row = std::span(logits).subspan(i % batch * run.vocabulary(), run.vocabulary());
             QCOMPARE(argmax(row), golden["argmax"][i].get<std::uint32_t>());
             if (i + 1 == ids.size())
@@ -145,8 +147,8 @@ void TestRealGolden::likelihoods()
                      qPrintable(off(name, "nll", i, nll, golden["nll"][i])));
             sum += nll;
         }
-        QVERIFY(std::abs(sum / static_cast<double>(ids.size() - 1) - golden["mean_nll"].get<double>()) <
-                1e-4);
+        if (count == ids.size())
+            QVERIFY(std::abs(sum / static_cast<double>(count - 1) - golden["mean_nll"].get<double>()) < 1e-4);
     }
     QCOMPARE(texts, 1);
 }
