@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "tests/cudahost/runtimetypes.h"
+#include "tests/cudahost/vectortypes.h"
+
+#include <functional>
+#include <tuple>
+
+namespace cudahost {
+
+struct KernelLaunch
+{
+    const void *function = nullptr; ///< which kernel
+    std::function<void()> thread;   ///< what each thread does
+    dim3 grid;
+    dim3 block;
+    std::size_t sharedBytes = 0;
+};
+
+/// Checks the launch as the runtime does and hands it to the stream.
+cudaError_t launchOn(cudaStream_t stream, KernelLaunch launch);
+
+/// The arguments are copied now, whenever the kernel runs.
+template <class... Parameters>
+cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t sharedBytes,
+                   cudaStream_t stream, std::tuple<Parameters...> arguments)
+{
+    KernelLaunch launch;
+    launch.function = reinterpret_cast<const void *>(kernel);
+    launch.thread = [kernel, arguments = std::move(arguments)] { std::apply(kernel, arguments); };
+    launch.grid = grid;
+    launch.block = block;
+    launch.sharedBytes = sharedBytes;
+    return launchOn(stream, std::move(launch));
+}
+
+/// Only for kernels: the block's dynamic shared memory, of which the launch has to have asked for so many
+/// bytes.
+void *sharedMemory(std::size_t bytes);
+
+} // namespace cudahost
