@@ -29,14 +29,16 @@ if(TOKENLOUPE_CCACHE)
 endif()
 
 add_library(tokenloupe_options INTERFACE)
-target_compile_options(tokenloupe_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
-    -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wno-missing-field-initializers)
+# Only for C++: nvcc has options of its own (see TokenloupeCuda).
+target_compile_options(tokenloupe_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;\
+-Wnon-virtual-dtor;-Wold-style-cast;-Woverloaded-virtual;-Wcast-align;-Wno-missing-field-initializers>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 sees overlaps and overruns that are none in inlined std::string code; the sanitizers see the true ones.
-    target_compile_options(tokenloupe_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+    target_compile_options(tokenloupe_options INTERFACE
+        "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endif()
 if(TOKENLOUPE_WERROR)
-    target_compile_options(tokenloupe_options INTERFACE -Werror)
+    target_compile_options(tokenloupe_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(TOKENLOUPE_SANITIZE)
     target_compile_options(tokenloupe_options INTERFACE -fsanitize=${TOKENLOUPE_SANITIZE} -fno-omit-frame-pointer

@@ -6,7 +6,8 @@
 #include <cuda_runtime.h>
 
 // Rotary embedding, cache writes and attention. Launchers check shapes (cudaErrorInvalidValue), start on the
-// stream and never wait.
+// stream and never wait. Heads have at most 512 numbers, a multiple of 8; rows of queries of attention begin
+// at multiples of 16 bytes.
 
 namespace tokenloupe::cuda {
 
@@ -42,10 +43,11 @@ struct AttentionShape
     float softCap = 0.0F;          ///< score = cap · tanh(score / cap); 0: none
     const float *slopes = nullptr; ///< (heads): score -= slope · distance; null: none
     RotaryParams keyRotation;      ///< of keys that are stored unrotated; rotated 0: stored rotated
-    std::int32_t longestContext = 0; ///< positions that the launch has to be able to cover
+    /// Positions for which the launch has blocks enough. More are computed all the same, by longer stretches.
+    std::int32_t longestContext = 0;
 };
 
-/// Scratch bytes of attendDecode for so many rows.
+/// Scratch bytes of attendDecode for so many rows; it has to begin at a multiple of 16.
 std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerView &view, std::int32_t rows);
 
 /// Rows 1 to 8, each sees positions up to its own (state->firstPosition + r). Split over stretches of the
@@ -54,9 +56,9 @@ std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerVi
 cudaError_t attendDecode(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
                          const StepState *state, void *scratch, DeviceRows output, cudaStream_t stream);
 
-/// Any number of rows, in tiles with online softmax; never stores the scores. `tensorCores`: 1 where the
-/// device has them for binary16 (compute capability 8.0 and up), which rounds q, k, v and the weights to
-/// binary16; 0: float32.
+/// Any number of rows, in tiles with online softmax; never stores the scores. A row gets the same bits
+/// whatever other rows are in the call. `tensorCores`: 1 where the device has them for binary16 (compute
+/// capability 8.0 and up), which rounds q, k, v and the weights to binary16; 0: float32.
 cudaError_t attendPrefill(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
                           std::int32_t tensorCores, const StepState *state, DeviceRows output,
                           cudaStream_t stream);

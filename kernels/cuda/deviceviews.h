@@ -56,6 +56,7 @@ enum class KvElement : std::uint8_t { F32, F16, BF16, Q8_0, Q5_1, Q5_0, Q4_1, Q4
 /// Keys and values of one layer. The row of a head at a position:
 /// plane + table[position / blockTokens] · blockStride + head · headStride + position % blockTokens ·
 /// rowBytes
+/// Planes and strides of F32, F16 and BF16 are multiples of 16 bytes, those of the block types of 2.
 struct KvLayerView
 {
     std::byte *keys = nullptr;

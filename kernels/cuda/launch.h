@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "kernels/cuda/launchshape.h"
+
 #include <cstddef>
 #include <cuda_runtime.h>
 #include <tuple>
@@ -10,15 +12,6 @@
 // and, in tests, on the host: there <cuda_runtime.h> is tests/cudahost's.
 
 namespace tokenloupe::cuda {
-
-struct LaunchShape
-{
-    dim3 grid{1, 1, 1};
-    dim3 block{1, 1, 1};
-    std::size_t sharedBytes = 0; ///< dynamic shared memory of a block
-};
-
-#ifdef __CUDACC__
 
 /// Starts `kernel` on `stream` and returns whether it could be started; never waits.
 template <class... Parameters, class... Arguments>
@@ -35,12 +28,16 @@ cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape &shape, cuda
             return granted;
     }
     std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
+#ifdef __CUDACC__
     return std::apply(
         [&](auto &...value) {
             void *pointers[] = {static_cast<void *>(&value)..., nullptr};
             return cudaLaunchKernel(function, shape.grid, shape.block, pointers, shape.sharedBytes, stream);
         },
         values);
+#else
+    return cudahost::launch(kernel, shape.grid, shape.block, shape.sharedBytes, stream, std::move(values));
+#endif
 }
 
 /// The block's dynamic shared memory as a T; its contents are undefined at first. The launch has to ask for
@@ -48,33 +45,12 @@ cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape &shape, cuda
 template <class T>
 __device__ T &sharedMemory()
 {
+#ifdef __CUDACC__
     extern __shared__ __align__(16) unsigned char dynamicSharedBytes[];
     return *reinterpret_cast<T *>(dynamicSharedBytes);
-}
-
 #else
-
-template <class... Parameters, class... Arguments>
-cudaError_t launch(void (*kernel)(Parameters...), const LaunchShape &shape, cudaStream_t stream,
-                   Arguments &&...arguments)
-{
-    return cudahost::launch(kernel, shape.grid, shape.block, shape.sharedBytes, stream,
-                            std::tuple<Parameters...>(std::forward<Arguments>(arguments)...));
-}
-
-template <class T>
-T &sharedMemory()
-{
     return *reinterpret_cast<T *>(cudahost::sharedMemory(sizeof(T)));
-}
-
 #endif
-
-/// Blocks of `size` that cover `count`.
-template <class Integer>
-__host__ __device__ constexpr Integer ceilDivide(Integer count, Integer size)
-{
-    return (count + size - 1) / size;
 }
 
 } // namespace tokenloupe::cuda

@@ -13,11 +13,14 @@ namespace tokenloupe::cuda {
 
 constexpr std::int32_t largestDecodeRows = 8; ///< of one call
 
-/// Float32 activations; the order of summation is fixed by the shape alone. `bias` may be null.
+/// Float32 activations. The order of summation is fixed by the weight's shape: a row of activations gives the
+/// same bits alone and among others. Types with blocks want rows of the input aligned to 16 bytes, plain
+/// types take any. `bias` may be null.
 cudaError_t multiplyExact(const DeviceWeight &weight, DeviceRows input, const float *bias, DeviceRows output,
                           cudaStream_t stream);
 
-/// Integer products within units of 16 or 32 columns (dp4a), one float32 multiply-add for each.
+/// Integer products within units of 16 or 32 columns (dp4a), one float32 multiply-add for each. As fixed as
+/// above.
 cudaError_t multiplyQuantized(const DeviceWeight &weight, const QuantizedRows &input, const float *bias,
                               DeviceRows output, cudaStream_t stream);
 
@@ -29,8 +32,8 @@ cudaError_t gatherRows(const DeviceWeight &table, const std::int32_t *ids, Devic
 cudaError_t addPositionRows(const DeviceWeight &table, const StepState *state, DeviceRows target,
                             cudaStream_t stream);
 
-/// Rows [first, first + count) of a matrix as binary16 (`half`) or float32 in row-major order, for the matrix
-/// products of prefill.
+/// Rows [first, first + count) of a matrix as binary16 (`half`, 4-byte aligned) or float32 in row-major
+/// order, for the matrix products of prefill. (F16 and F32 of a multiple of 8 columns lie so already.)
 cudaError_t expandHalf(const DeviceWeight &weight, std::int64_t first, std::int64_t count, void *half,
                        cudaStream_t stream);
 cudaError_t expandFloat(const DeviceWeight &weight, std::int64_t first, std::int64_t count, float *output,

@@ -23,7 +23,8 @@ struct RowNormParams
 };
 
 /// One norm over each row; `output` (may be the input; may have no data) and, where it has planes,
-/// `quantized` get the result. Where `addend` has data, input += addend comes first and is kept in input.
+/// `quantized` get the result. Where `addend` has data, input += addend comes first and is kept in input. The
+/// sum of a row's squares has to be a float32 number, else the row becomes NaN.
 cudaError_t normRows(DeviceRows input, DeviceRows addend, const RowNormParams &params, DeviceRows output,
                      QuantizedRows quantized, cudaStream_t stream);
 

@@ -8,12 +8,13 @@
 
 // How a weight matrix lies in device memory. What the file holds as one block after the other (scale, then
 // codes, unaligned) is taken apart into planes, each of them rows × units and aligned to 256 bytes, so that
-// neighbouring threads read neighbouring 16-byte words. Pure functions of the host.
+// neighbouring threads read neighbouring 16-byte words (see weightplanes.h). F32, F16 and BF16 lie as in the
+// file, rows padded to 16 bytes. Pure functions of the host.
 
 namespace tokenloupe::cuda {
 
-/// Bytes of a matrix in device memory; 0 for types and shapes that there is no layout for (block types need
-/// columns that are whole blocks).
+/// Bytes of a matrix in device memory, at most 4 % more than in the file; 0 for types and shapes that there
+/// is no layout for (block types need columns that are whole blocks).
 std::uint64_t deviceWeightBytes(TensorType type, std::int64_t rows, std::int64_t columns);
 
 /// Writes rows [first, first + count) of the file's matrix to their places in `device`, an image of the whole

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "kernels/cuda/exactproduct.cuh"
+#include "kernels/cuda/plainunits.cuh"
+#include "kernels/cuda/rowdecode.cuh"
+
+// Float32, binary16 and bfloat16 weights times float32 activations: a lane's step is 16 bytes of each weight
+// row of its group. Rows are padded with zeros to whole steps; where columns end inside one, the activations
+// behind them count as zero and are not read.
+
+namespace tokenloupe::cuda {
+
+template <int count>
+__device__ inline void loadInput(const ExactProduct &product, std::int32_t row, std::int32_t column,
+                                 float (&x)[count])
+{
+    const float *data = product.input.data + row * product.input.stride + column;
+    if (product.vectorInput != 0 && column + count <= product.input.columns) {
+#pragma unroll
+        for (int i = 0; i < count; i += 4) {
+            const float4 four = *reinterpret_cast<const float4 *>(data + i);
+            x[i] = four.x;
+            x[i + 1] = four.y;
+            x[i + 2] = four.z;
+            x[i + 3] = four.w;
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+        x[i] = column + i < product.input.columns ? data[i] : 0.0F;
+}
+
+template <class Plain, int inputRows>
+__global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduct call)
+{
+    constexpr int count = groupRows * inputRows;
+    const ExactProduct product = productOfBlock(call);
+    const ProductPlace place(product.splitShift);
+    float sums[count] = {};
+    const std::int32_t end = place.firstRow < product.weightRows ? product.steps : 0;
+    for (std::int32_t step = place.part * warpLanes + place.lane; step < end;
+         step += warpLanes << product.splitShift) {
+        uint4 raw[groupRows];
+#pragma unroll
+        for (int r = 0; r < groupRows; ++r) {
+            const std::int64_t row =
+                min(place.firstRow + r, static_cast<std::int64_t>(product.weightRows - 1));
+            raw[r] = loadStreaming<uint4>(product.weights + row * product.rowBytes, step);
+        }
+#pragma unroll
+        for (int t = 0; t < inputRows; ++t) {
+            if (inputRows > 1 && t >= product.input.rows)
+                break;
+            float x[Plain::values];
+            loadInput(product, t, step * Plain::values, x);
+#pragma unroll
+            for (int r = 0; r < groupRows; ++r) {
+                float w[Plain::values];
+                decodePlain<Plain>(raw[r], w);
+                float &sum = sums[r * inputRows + t];
+#pragma unroll
+                for (int i = 0; i < Plain::values; ++i)
+                    sum = fmaf(w[i], x[i], sum);
+            }
+        }
+    }
+    float sum = 0.0F;
+    const bool isWriter =
+        finishSums(sums, place, product.splitShift, sharedMemory<ProductScratch<count>>(), sum);
+    const int value = place.lane / (warpLanes / count);
+    if (isWriter)
+        storeProduct(product, place.firstRow + value / inputRows, value % inputRows, sum);
+}
+
+template <class Plain, int inputRows>
+cudaError_t launchPlainProduct(const ExactProduct &product, cudaStream_t stream)
+{
+    return launchExact(plainProductKernel<Plain, inputRows>, product,
+                       sizeof(ProductScratch<groupRows * inputRows>), stream);
+}
+
+/// A piece is 32 × unitColumns values, as with the types that have units.
+template <class Plain>
+__global__ void __launch_bounds__(productThreads) plainDecodeKernel(RowDecode call)
+{
+    const DecodePlace place(call.pieces);
+    if (place.row >= call.rows)
+        return;
+    const auto *row = reinterpret_cast<const typename Plain::Stored *>(
+        call.weights + sourceRow(call, place.row) * call.rowBytes);
+    const std::int32_t first = place.piece * warpLanes * unitColumns;
+    const std::int32_t end = min(first + warpLanes * unitColumns, call.columns);
+#pragma unroll 8
+    for (std::int32_t column = first + place.lane; column < end; column += warpLanes)
+        storeDecoded(call, place.row * call.stride + column, Plain::decode(row[column]));
+}
+
+template <class Plain>
+cudaError_t launchPlainDecode(const RowDecode &call, cudaStream_t stream)
+{
+    return launchDecode(plainDecodeKernel<Plain>, call, 0, stream);
+}
+
+} // namespace tokenloupe::cuda
