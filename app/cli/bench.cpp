@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/benchparts.h"
 #include "app/cli/table.h"
+#include "engine/compute/cuda/makecuda.h"
 #include "engine/compute/packedweights.h"
 #include "engine/estimate/machineprobe.h"
+#include "engine/memory/stepreads.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -12,25 +14,6 @@
 namespace tokenloupe::cli {
 
 namespace {
-
-/// What one token reads of the weights: all of them once, but of the embedding table one row only, unless it
-/// is the output head too, and of experts those that it takes.
-std::uint64_t bytesPerToken(const Model &model)
-{
-    const ModelWeights &weights = model.weights();
-    std::uint64_t bytes = model.weightsBytes();
-    const std::uint64_t table = weights.tokenEmbedding.data.size();
-    if (weights.outputKind != OutputHead::Tied)
-        bytes -= table - table / std::max<std::uint64_t>(1, model.config().vocabulary);
-    for (const LayerWeights &layer : weights.layers) {
-        std::uint64_t experts = 0;
-        for (const ExpertWeights &expert : layer.experts)
-            experts += expert.gate.data.size() + expert.up.data.size() + expert.down.data.size();
-        if (experts > 0)
-            bytes -= experts - experts / model.config().experts * model.config().expertsUsed;
-    }
-    return bytes;
-}
 
 /// What packing adds to that (fast precision), or takes away.
 std::int64_t packingGrowth(const Model &model)
@@ -68,7 +51,8 @@ struct Repetition
     int threads = 0;
     std::uint64_t bytesPerToken = 0;
     std::uint64_t weightsBytes = 0;
-    std::string backend, isa;
+    std::string backend, isa, device, fallbackReason;
+    double deviceBytesPerSecond = 0.0; ///< of the memory that the weights are read from; 0: the machine's
 };
 
 Result<Repetition> measure(CommandSet &set, const BenchOptions &options, SessionSettings settings)
@@ -78,16 +62,19 @@ Result<Repetition> measure(CommandSet &set, const BenchOptions &options, Session
     if (!model)
         return tl::unexpected(model.error());
     out.loadMs = (*model)->loadMs;
-    out.bytesPerToken = bytesPerToken(*(*model)->model);
+    out.bytesPerToken = weightBytesRead(*(*model)->model);
     out.weightsBytes = (*model)->model->weightsBytes();
-    if (settings.precision == Precision::Fast)
-        out.bytesPerToken += static_cast<std::uint64_t>(packingGrowth(*(*model)->model));
     const std::uint32_t vocabulary = (*model)->config().vocabulary;
     if (settings.contextTokens == 0)
         settings.contextTokens = std::max(options.prompt, options.depth + options.predict + 2) + 1;
-    auto session = Session::create(*model, settings, nullptr, set.interrupt.token());
+    auto session = Session::create(*model, settings, nullptr, set.interrupt.token(), makeBackend);
     if (!session)
         return tl::unexpected(session.error());
+    if ((*session)->settings().backend == BackendKind::Cpu && settings.precision == Precision::Fast)
+        out.bytesPerToken += static_cast<std::uint64_t>(packingGrowth(*(*model)->model));
+    out.fallbackReason = (*session)->fallbackReason();
+    out.device = (*session)->backend().deviceName();
+    out.deviceBytesPerSecond = (*session)->backend().bytesPerSecond();
     out.threads = (*session)->backend().threads();
     out.backend = (*session)->backend().name();
     out.isa = (*session)->backend().isa();
@@ -175,6 +162,8 @@ Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repet
             {"resident_peak_bytes", peak},
             {"backend", last.backend},
             {"isa", last.isa},
+            {"device", last.device.empty() ? Json() : Json(last.device)},
+            {"fallback_reason", last.fallbackReason.empty() ? Json() : Json(last.fallbackReason)},
             {"prompt_tokens", options.prompt},
             {"decoded_tokens", options.predict},
             {"depth", options.depth}};
@@ -224,6 +213,8 @@ ExitStatus runModelBench(CommandSet &set, const BenchOptions &options, const Ses
         auto repetition = measure(set, options, settings);
         if (!repetition)
             return set.terminal.fail(repetition.error());
+        if (i == 0 && !repetition->fallbackReason.empty())
+            set.terminal.message(repetition->fallbackReason + ": running on the CPU");
         resident = std::max(resident, repetition->residentBytes);
         repetitions.push_back(std::move(*repetition));
     }
@@ -236,7 +227,9 @@ ExitStatus runModelBench(CommandSet &set, const BenchOptions &options, const Ses
     if (!after)
         return set.terminal.fail(after.error());
     ReadSpeeds speeds{*before, *after, 0.0};
-    if (options.predict > 0)
+    if (const double device = repetitions.back().deviceBytesPerSecond; device > 0.0)
+        speeds = {device, device, 0.0};
+    else if (options.predict > 0)
         speeds.ofWeights = readBandwidth(threads, repetitions.back().bytesPerToken).value_or(0.0);
     const Json facts = benchJson(options, repetitions, speeds, own);
     if (options.format == Format::JsonLines)
@@ -262,8 +255,6 @@ ExitStatus runBench(CommandSet &set, const BenchOptions &options)
         return benchTokenizer(set, options);
     if (options.trace)
         return benchTrace(set, options, *settings);
-    if (options.session.backend == "cuda")
-        set.terminal.message("built without CUDA: running on the CPU");
     return runModelBench(set, options, *settings);
 }
 

@@ -296,7 +296,7 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
             const std::size_t kind = (turn + repetition) % 2;
             const auto recording = kind == 0 ? Recording::Nothing : Recording::EveryPanel;
             settings.logitBudgetBytes = kind == 0 ? 0 : SessionSettings().logitBudgetBytes;
-            const auto session = openSession(set, model, settings, options.session, status);
+            const auto session = openSession(set, model, settings, status);
             if (!session)
                 return status;
             const auto steps = stepSeconds(*session, request, options, recording);

@@ -124,7 +124,7 @@ ExitStatus runRun(CommandSet &set, const RunOptions &options)
         return terminal.fail(known.error());
     if (Status known = checkBiases(*sampler, *model); !known)
         return terminal.fail(known.error());
-    const auto session = openSession(set, model, *settings, options.session, status);
+    const auto session = openSession(set, model, *settings, status);
     if (!session)
         return status;
 

@@ -15,6 +15,11 @@ Json tokensPerSecond(std::uint32_t tokens, double ms)
     return tokens > 0 && ms > 0.0 ? number(tokens * 1000.0 / ms) : Json();
 }
 
+Json textOrNull(const std::string &text)
+{
+    return text.empty() ? Json() : Json(text);
+}
+
 std::string percent(double p)
 {
     return fixed(100.0 * p, 3) + " %";
@@ -48,7 +53,9 @@ void RunReport::prompt(const RunRecord &run)
                          {"prefill_ms", number(run.prefillMs)},
                          {"seed", run.seed},
                          {"precision", precisionName(m_session.settings().precision)},
-                         {"backend", m_session.backend().name()}});
+                         {"backend", m_session.backend().name()},
+                         {"device", textOrNull(m_session.backend().deviceName())},
+                         {"fallback_reason", textOrNull(m_session.fallbackReason())}});
 }
 
 Status RunReport::token(const StepRecord &step)

@@ -144,7 +144,7 @@ std::shared_ptr<LogitStore> referenceRows(CommandSet &set, const ScoreOptions &o
     settings.threads = static_cast<int>(options.session.threads);
     settings.contextTokens = static_cast<std::uint32_t>(std::max<std::size_t>(ids.size(), 1));
     settings.logitBudgetBytes = 0;
-    const auto session = openSession(set, other, settings, SessionOptions(), status);
+    const auto session = openSession(set, other, settings, status);
     if (!session)
         return nullptr;
     constexpr std::uint64_t inMemory = std::uint64_t(256) << 20;
@@ -193,7 +193,7 @@ ExitStatus runScore(CommandSet &set, const ScoreOptions &options)
         if (!reference)
             return status;
     }
-    const auto session = openSession(set, model, *settings, options.session, status);
+    const auto session = openSession(set, model, *settings, status);
     if (!session)
         return status;
     Scorer scorer(*ids, options.top, std::move(reference));

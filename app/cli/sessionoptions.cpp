@@ -2,6 +2,7 @@
 #include "app/cli/sessionoptions.h"
 
 #include "app/cli/progressmeter.h"
+#include "engine/compute/cuda/makecuda.h"
 
 namespace tokenloupe::cli {
 
@@ -59,6 +60,7 @@ Result<SessionSettings> SessionOptions::settings() const
     settings.keyType = *keys;
     settings.valueType = *values;
     settings.blockTokens = blockTokens;
+    settings.backend = backendKindOf(backend).value_or(BackendKind::Cpu);
     const auto wanted = precisionOf(precision);
     if (!wanted)
         return makeError(ErrorCode::InvalidArgument, "--precision",
@@ -90,20 +92,29 @@ std::shared_ptr<const LoadedModel> loadModelShowing(CommandSet &set, const std::
     return *model;
 }
 
-std::unique_ptr<Session> openSession(CommandSet &set, std::shared_ptr<const LoadedModel> model,
-                                     const SessionSettings &settings, const SessionOptions &options,
-                                     ExitStatus &status)
+void tellBackend(CommandSet &set, const Session &session)
 {
-    if (options.backend == "cuda")
-        set.terminal.message("built without CUDA: running on the CPU");
+    if (!session.fallbackReason().empty())
+        set.terminal.message(session.fallbackReason() + ": running on the CPU");
+    else if (const std::string device = session.backend().deviceName(); !device.empty())
+        set.terminal.message("running on " + device);
+    if (const std::string remark = session.backend().remark(); !remark.empty())
+        set.terminal.message(remark);
+}
+
+std::unique_ptr<Session> openSession(CommandSet &set, std::shared_ptr<const LoadedModel> model,
+                                     const SessionSettings &settings, ExitStatus &status)
+{
     auto session = [&] {
         ProgressMeter meter("preparing");
-        return Session::create(std::move(model), settings, meter.progress(), set.interrupt.token());
+        return Session::create(std::move(model), settings, meter.progress(), set.interrupt.token(),
+                               makeBackend);
     }();
     if (!session) {
         status = set.terminal.fail(session.error());
         return nullptr;
     }
+    tellBackend(set, **session);
     return std::move(*session);
 }
 

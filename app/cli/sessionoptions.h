@@ -33,10 +33,11 @@ struct SessionOptions
 /// Loads with a progress meter, prints warnings. Nothing: `status` says how to end.
 std::shared_ptr<const LoadedModel> loadModelShowing(CommandSet &set, const std::string &path,
                                                     const ModelLoadOptions &options, ExitStatus &status);
-/// A session of it, on the CPU (and why, when another backend was asked for).
+/// Says on which device a session runs, and why not on the one that was asked for.
+void tellBackend(CommandSet &set, const Session &session);
+/// A session of it; on the CPU where there is no such backend.
 std::unique_ptr<Session> openSession(CommandSet &set, std::shared_ptr<const LoadedModel> model,
-                                     const SessionSettings &settings, const SessionOptions &options,
-                                     ExitStatus &status);
+                                     const SessionSettings &settings, ExitStatus &status);
 /// InvalidArgument naming the first id that the vocabulary does not have.
 Status checkIds(const LoadedModel &model, const std::vector<TokenId> &ids);
 

@@ -2,15 +2,11 @@
 #include "engine/cache/blockpool.h"
 
 #include "engine/base/checkedmath.h"
-#include "engine/cache/hostmemory.h"
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <functional>
 #include <numeric>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 namespace tokenloupe {
@@ -43,25 +39,39 @@ Status checkShape(const KvShape &shape, const KvLayerGroup &group, std::uint32_t
     return {};
 }
 
+/// Bytes of a number, by which rows are aligned; block types are read by less.
+int widthOf(KvType type)
+{
+    switch (type) {
+    case KvType::F32:
+        return 4;
+    case KvType::F16:
+    case KvType::BF16:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
 // Sequences mostly hold blocks with numbers that follow each other: one head's rows of so many tokens lie in
 // one stretch, long enough for the processor to read it as one, short enough that a first token does not make
 // the whole pool resident.
 constexpr std::uint32_t neighbourTokens = 256;
 
 /// Where a head's rows of one block lie in a plane, of which each block has `stride` bytes; `before` is how
-/// many of these belong to other layers and heads.
-std::uint64_t placeOf(BlockId block, const BlockPool &pool, std::uint64_t stride, std::uint64_t before,
-                      std::uint64_t headBytes)
+/// many of these belong to other layers and heads. The heads of `neighbours` blocks lie side by side.
+std::uint64_t placeOf(BlockId block, std::uint32_t capacity, std::uint64_t neighbours, std::uint64_t stride,
+                      std::uint64_t before, std::uint64_t headBytes)
 {
-    const std::uint64_t neighbours = std::max(1U, neighbourTokens / pool.shape().blockTokens);
     const std::uint64_t first = block.value() / neighbours * neighbours;
-    const std::uint64_t count = std::min(neighbours, pool.capacity() - first);
+    const std::uint64_t count = std::min(neighbours, capacity - first);
     return first * stride + before * count + (block.value() - first) * headBytes;
 }
 
 } // namespace
 
-Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, std::uint32_t blocks)
+Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, std::uint32_t blocks,
+                                    const KvAllocator &allocate)
 {
     if (Status good = checkShape(shape, group, blocks); !good)
         return tl::unexpected(good.error());
@@ -87,59 +97,25 @@ Result<BlockPool> BlockPool::create(const KvShape &shape, KvLayerGroup group, st
         return makeError(ErrorCode::InvalidArgument, "KV cache",
                          std::to_string(blocks) + " blocks of " + std::to_string(shape.blockTokens) +
                              " tokens are more than this machine can address");
-    if (exceedsHostMemory(bytes.value()))
-        return outOfHostMemory("KV cache", bytes.value());
-    void *memory = mmap(nullptr, bytes.value(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return outOfHostMemory("KV cache", bytes.value());
-#ifdef MADV_HUGEPAGE
-    // A token reads a little of each of many blocks: with small pages their addresses cost more than they do.
-    madvise(memory, bytes.value(), MADV_HUGEPAGE);
-#endif
+    Result<std::unique_ptr<KvMemory>> memory = allocate(bytes.value());
+    if (!memory)
+        return tl::unexpected(std::move(memory.error()));
 
-    pool.m_memory = static_cast<std::byte *>(memory);
-    pool.m_bytes = bytes.value();
+    pool.m_memory = std::move(*memory);
+    if (pool.isOnHost()) // a device reads each block's rows by its own address
+        pool.m_neighbours = std::max(1U, neighbourTokens / shape.blockTokens);
     pool.m_keyStride = keys.value();
     pool.m_valueStride = values.value();
-    // Rows of every type but f32 are a multiple of two bytes long and need no more alignment.
-    const bool keysFirst = shape.keyType == KvType::F32 || shape.valueType != KvType::F32;
-    pool.m_keys = pool.m_memory + (keysFirst ? 0 : pool.m_valueStride * blocks);
-    pool.m_values = pool.m_memory + (keysFirst ? pool.m_keyStride * blocks : 0);
+    // The one that is read by wider words comes first: whole blocks of it keep the other one aligned.
+    const bool keysFirst = widthOf(shape.keyType) >= widthOf(shape.valueType);
+    pool.m_keys = pool.m_memory->data() + (keysFirst ? 0 : pool.m_valueStride * blocks);
+    pool.m_values = pool.m_memory->data() + (keysFirst ? pool.m_keyStride * blocks : 0);
     pool.m_shape = shape;
     pool.m_group = std::move(group);
     pool.m_references.resize(blocks);
     pool.m_free.resize(blocks);
     std::iota(pool.m_free.begin(), pool.m_free.end(), 0U); // sorted, so a heap already
     return pool;
-}
-
-BlockPool::BlockPool(BlockPool &&other) noexcept
-{
-    *this = std::move(other);
-}
-
-BlockPool &BlockPool::operator=(BlockPool &&other) noexcept
-{
-    if (this == &other)
-        return *this;
-    std::swap(m_shape, other.m_shape);
-    std::swap(m_group, other.m_group);
-    std::swap(m_places, other.m_places);
-    std::swap(m_references, other.m_references);
-    std::swap(m_free, other.m_free);
-    std::swap(m_memory, other.m_memory);
-    std::swap(m_bytes, other.m_bytes);
-    std::swap(m_keys, other.m_keys);
-    std::swap(m_values, other.m_values);
-    std::swap(m_keyStride, other.m_keyStride);
-    std::swap(m_valueStride, other.m_valueStride);
-    return *this;
-}
-
-BlockPool::~BlockPool()
-{
-    if (m_memory)
-        munmap(m_memory, m_bytes);
 }
 
 Result<BlockId> BlockPool::take()
@@ -172,46 +148,60 @@ void BlockPool::release(BlockId block)
 void BlockPool::copySlots(BlockId from, BlockId to, std::uint32_t slots)
 {
     assert(slots <= m_shape.blockTokens && references(to) == 1);
+    const std::byte *start = m_memory->data();
+    const auto copy = [&](const std::byte *source, const std::byte *target, std::uint64_t bytes) {
+        m_memory->copyWithin(static_cast<std::uint64_t>(source - start),
+                             static_cast<std::uint64_t>(target - start), bytes);
+    };
+    if (!isOnHost()) {
+        // Two long copies are less work for a device than many short ones; nobody reads the other slots.
+        copy(m_keys + from.value() * m_keyStride, m_keys + to.value() * m_keyStride, m_keyStride);
+        copy(m_values + from.value() * m_valueStride, m_values + to.value() * m_valueStride, m_valueStride);
+        return;
+    }
     for (const std::uint32_t number : m_group.layers) {
         const LayerIndex index(number);
         const KvLayerShape &layer = m_shape.layers[number];
         const std::uint64_t keyBytes = slots * kvRowBytes(m_shape.keyType, layer.keySize);
         const std::uint64_t valueBytes = slots * kvRowBytes(m_shape.valueType, layer.valueSize);
         for (std::uint32_t head = 0; head < layer.heads; ++head) {
-            std::memcpy(keys(to, index, head), keys(from, index, head), keyBytes);
-            std::memcpy(values(to, index, head), values(from, index, head), valueBytes);
+            copy(keys(from, index, head), keys(to, index, head), keyBytes);
+            copy(values(from, index, head), values(to, index, head), valueBytes);
         }
     }
 }
 
 void BlockPool::commit()
 {
-    const auto page = static_cast<std::uint64_t>(std::max(sysconf(_SC_PAGESIZE), 1L));
-    for (std::uint64_t at = 0; at < m_bytes; at += page) {
-        // A read alone would map the one page of zeros that all processes share.
-        volatile std::byte *touched = m_memory + at;
-        *touched = *touched;
-    }
+    m_memory->commit();
+}
+
+KvBlockPlaces BlockPool::places(LayerIndex layer) const
+{
+    assert(!isOnHost());
+    const LayerPlace &place = m_places[layer.value()];
+    return {m_keys + place.keys, m_values + place.values, m_keyStride,
+            m_valueStride,       place.keyHeadBytes,      place.valueHeadBytes};
 }
 
 std::byte *BlockPool::keys(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
-    assert(block.value() < capacity() && layer.value() < m_shape.layers.size());
+    assert(isOnHost() && block.value() < capacity() && layer.value() < m_shape.layers.size());
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.keyHeadBytes > 0); // a layer of this group
-    return m_keys +
-           placeOf(block, *this, m_keyStride, place.keys + kvHead * place.keyHeadBytes, place.keyHeadBytes);
+    return m_keys + placeOf(block, capacity(), m_neighbours, m_keyStride,
+                            place.keys + kvHead * place.keyHeadBytes, place.keyHeadBytes);
 }
 
 std::byte *BlockPool::values(BlockId block, LayerIndex layer, std::uint32_t kvHead) const
 {
-    assert(block.value() < capacity() && layer.value() < m_shape.layers.size());
+    assert(isOnHost() && block.value() < capacity() && layer.value() < m_shape.layers.size());
     assert(kvHead < m_shape.layers[layer.value()].heads);
     const LayerPlace &place = m_places[layer.value()];
     assert(place.valueHeadBytes > 0);
-    return m_values + placeOf(block, *this, m_valueStride, place.values + kvHead * place.valueHeadBytes,
-                              place.valueHeadBytes);
+    return m_values + placeOf(block, capacity(), m_neighbours, m_valueStride,
+                              place.values + kvHead * place.valueHeadBytes, place.valueHeadBytes);
 }
 
 } // namespace tokenloupe

@@ -33,7 +33,7 @@ KvCache::KvCache(KvCacheSettings settings, std::vector<BlockPool> pools)
     }
 }
 
-Result<KvCache> KvCache::create(KvCacheSettings settings)
+Result<KvCache> KvCache::create(KvCacheSettings settings, const KvAllocator &allocate)
 {
     KvPlanSettings room;
     room.contextTokens = settings.contextTokens;
@@ -42,8 +42,6 @@ Result<KvCache> KvCache::create(KvCacheSettings settings)
     const Result<KvPlan> plan = planKv(settings.shape, room);
     if (!plan)
         return tl::unexpected(plan.error());
-    if (exceedsHostMemory(plan->bytes))
-        return outOfHostMemory("KV cache", plan->bytes);
     std::vector<BlockPool> pools;
     for (KvLayerGroup &group : settings.shape.groups()) {
         const std::uint64_t cells = plan->layers[group.layers.front()].cells;
@@ -52,7 +50,7 @@ Result<KvCache> KvCache::create(KvCacheSettings settings)
             return makeError(ErrorCode::InvalidArgument, "KV cache",
                              std::to_string(blocks) + " blocks are more than can be numbered");
         Result<BlockPool> pool =
-            BlockPool::create(settings.shape, std::move(group), static_cast<std::uint32_t>(blocks));
+            BlockPool::create(settings.shape, std::move(group), static_cast<std::uint32_t>(blocks), allocate);
         if (!pool)
             return tl::unexpected(pool.error());
         pools.push_back(std::move(*pool));
@@ -60,6 +58,8 @@ Result<KvCache> KvCache::create(KvCacheSettings settings)
     if (pools.empty())
         return makeError(ErrorCode::InvalidArgument, "KV cache",
                          "a model without layers has no keys and values");
+    if (pools.front().isOnHost() && exceedsHostMemory(plan->bytes)) // all of them together
+        return outOfHostMemory("KV cache", plan->bytes);
     return KvCache(std::move(settings), std::move(pools));
 }
 

@@ -39,7 +39,7 @@ struct KvCacheSettings
 class KvCache
 {
 public:
-    static Result<KvCache> create(KvCacheSettings settings);
+    static Result<KvCache> create(KvCacheSettings settings, const KvAllocator &allocate = hostKvMemory);
 
     const KvCacheSettings &settings() const { return m_settings; }
     const KvShape &shape() const { return m_settings.shape; }

@@ -40,6 +40,31 @@ std::uint32_t KvView::firstHeld(LayerIndex layer) const
     return static_cast<std::uint32_t>(held - table.begin()) * shape().blockTokens;
 }
 
+bool KvView::isOnHost() const
+{
+    return m_cache->pools().front().isOnHost();
+}
+
+std::uint32_t KvView::tableOf(LayerIndex layer) const
+{
+    return m_cache->m_groupOf[layer.value()];
+}
+
+std::uint32_t KvView::tables() const
+{
+    return static_cast<std::uint32_t>(m_sequence->tables.size());
+}
+
+std::span<const BlockId> KvView::blocks(std::uint32_t table) const
+{
+    return m_sequence->tables[table];
+}
+
+KvBlockPlaces KvView::places(LayerIndex layer) const
+{
+    return m_cache->m_pools[tableOf(layer)].places(layer);
+}
+
 KvRows KvView::keys(LayerIndex layer, std::uint32_t kvHead, std::uint32_t position) const
 {
     const std::uint32_t group = m_cache->m_groupOf[layer.value()];

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "engine/base/strongindex.h"
+#include "engine/cache/blockpool.h"
 #include "engine/cache/keyphase.h"
 #include "engine/cache/kvshape.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace tokenloupe {
 
@@ -33,6 +35,15 @@ public:
     std::uint32_t contextTokens() const; ///< most that it can ever hold
     /// The first position from which on every row of `layer` is there: a window leaves older ones behind.
     std::uint32_t firstHeld(LayerIndex layer) const;
+
+    /// Whether keys() and values() may be followed here. A device's cache has places() and tables instead.
+    bool isOnHost() const;
+    /// Layers that keep the same tokens have a table in common: its number, how many there are, and its
+    /// blocks, one for blockTokens positions each (invalid where a window left them behind).
+    std::uint32_t tableOf(LayerIndex layer) const;
+    std::uint32_t tables() const;
+    std::span<const BlockId> blocks(std::uint32_t table) const;
+    KvBlockPlaces places(LayerIndex layer) const;
 
     /// `position` < tokens() and not before firstHeld(layer).
     KvRows keys(LayerIndex layer, std::uint32_t kvHead, std::uint32_t position) const;

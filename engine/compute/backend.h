@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/operationtimes.h"
 #include "engine/base/precision.h"
 #include "engine/base/progress.h"
 #include "engine/base/result.h"
 #include "engine/base/strongindex.h"
+#include "engine/cache/kvmemory.h"
 #include "engine/cache/kvview.h"
+#include "engine/compute/backendkind.h"
 #include "engine/compute/usablecores.h"
+#include "engine/memory/deviceneeds.h"
 #include "engine/model/model.h"
 
 #include <cstddef>
@@ -91,6 +95,28 @@ struct ExpertParams
     Activations up;   ///< (expertFeedForward)
 };
 
+/// A forward pass before its operations come: what a backend may prepare, and by which it can tell that the
+/// same operations on the same memory are to run again.
+struct PassRequest
+{
+    std::span<const TokenId> tokens;
+    std::uint32_t firstPosition = 0;    ///< of the first token
+    std::int64_t logitRows = 1;         ///< 1: of the last token; else of all
+    bool isTapped = false;              ///< somebody reads between the operations
+    const KvView *view = nullptr;       ///< with room for the tokens
+    const std::byte *scratch = nullptr; ///< memory that the activations lie in
+    const float *logits = nullptr;
+};
+
+enum class PassStart : std::uint8_t {
+    Operations, ///< go on with the operations
+    Replayed,   ///< the backend remembered all of them and has started them already
+};
+enum class PassEnd : std::uint8_t {
+    Done,
+    Again, ///< nothing of it ran: begin anew
+};
+
 /// A device that runs the coarse operations of a forward pass. Calls are in order; synchronize() waits for
 /// all. Used by the engine thread only; the backend has threads of its own.
 class Backend
@@ -101,16 +127,47 @@ public:
     virtual std::string name() const = 0; ///< "CPU"
     virtual std::string isa() const = 0;  ///< "AVX-512"
     virtual int threads() const = 0;
+    virtual std::string deviceName() const { return {}; } ///< of a device apart from the CPU
+    /// Something that works less well than it could, in words; mostly empty.
+    virtual std::string remark() const { return {}; }
+    /// At which a device's own memory can be read, by its clock and width; 0: not such a device.
+    virtual double bytesPerSecond() const { return 0.0; }
+    /// The device failed: nothing more can be computed with it.
+    virtual bool isLost() const { return false; }
+
+    /// What a device would have to hold for such a session; nothing for backends in the host's memory.
+    virtual std::optional<DeviceNeeds> needs(const Model &, Precision, std::uint32_t /*batchTokens*/,
+                                             std::uint32_t /*contextTokens*/) const
+    {
+        return std::nullopt;
+    }
+    /// Measured now; nothing likewise, and where the device does not tell.
+    virtual std::optional<DeviceMemoryUse> deviceMemory() const { return std::nullopt; }
+
+    /// From the next pass on, operations are timed or not. Results are the same either way.
+    virtual void measureOperations(Measuring) {}
+    /// Of the passes since the last call. A pass is among them once its results were read.
+    virtual OperationTimes takeOperationTimes() { return {}; }
 
     /// Makes the weights of a model ready for products of this precision. Without it they are exact.
     virtual Status prepare(const std::shared_ptr<const Model> &model, Precision precision,
                            Progress *progress = nullptr, const std::stop_token &stop = {}) = 0;
 
     virtual Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) = 0;
+    /// Memory for the blocks of caches that this backend works on.
+    virtual KvAllocator kvAllocator() { return hostKvMemory; }
+    /// Waits for what comes before.
     virtual Status copyToHost(const float *source, std::span<float> target) = 0;
-    /// Where the host can read backend memory in place after synchronize(); nullptr where it cannot.
-    virtual const float *hostView(const float *) const { return nullptr; }
+    /// Floats of the backend's memory where the host can read them, valid until the next call; waits for what
+    /// comes before.
+    virtual Result<std::span<const float>> read(const float *source, std::size_t count) = 0;
     virtual Status synchronize() = 0;
+
+    /// A forward pass begins, unless it is replayed. One that fails on its way ends with abandonPass().
+    /// Operations may also come without a pass around them.
+    virtual Result<PassStart> beginPass(const PassRequest &) { return PassStart::Operations; }
+    virtual Result<PassEnd> endPass() { return PassEnd::Done; }
+    virtual void abandonPass() {}
 
     virtual Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) = 0;
     /// target[r] += row (first + r) of the table.

@@ -54,6 +54,7 @@ CpuBackend::CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kerne
 Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
                            const std::stop_token &stop)
 {
+    m_head = &model->weights().outputHead;
     m_packed.reset();
     m_inPlace.reset();
     m_following.clear();
@@ -100,6 +101,7 @@ const float *CpuBackend::vectorOf(const Weight &weight, std::vector<float> &scra
 
 Status CpuBackend::embed(const Weight &table, std::span<const TokenId> ids, Activations output)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Embedding);
     if (Status good = checkWeight("embed", table, output.columns); !good)
         return good;
     if (output.rows != static_cast<std::int64_t>(ids.size()))
@@ -130,6 +132,7 @@ Status CpuBackend::embed(const Weight &table, std::span<const TokenId> ids, Acti
 
 Status CpuBackend::addRows(const Weight &table, std::uint32_t first, Activations target)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Embedding);
     if (Status good = checkWeight("add rows", table, target.columns); !good)
         return good;
     if (std::int64_t(first) + target.rows > table.rows)
@@ -145,6 +148,7 @@ Status CpuBackend::addRows(const Weight &table, std::uint32_t first, Activations
 
 Status CpuBackend::norm(Activations input, const NormParams &params, Activations output)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Norm);
     if (Status good = checkWeight("norm", *params.gain, input.columns); !good)
         return good;
     if (Status good = checkSame("norm", input, output); !good)
@@ -180,6 +184,7 @@ Status CpuBackend::norm(Activations input, const NormParams &params, Activations
 
 Status CpuBackend::rope(Activations values, std::uint32_t firstPosition, const RopeParams &params)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::RotaryStore);
     const std::int64_t headSize = params.headSize;
     if (headSize == 0 || values.columns % headSize != 0)
         return wrongShape("rotate", "width that is whole heads", values.columns, headSize);
@@ -219,6 +224,7 @@ void CpuBackend::activatePiece(Activation activation, const float *gate, const f
 
 Status CpuBackend::activate(Activation activation, Activations gate, Activations up, Activations output)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Activation);
     const bool isGated = activation == Activation::SiluGated || activation == Activation::GeluTanhGated;
     if (Status good = checkSame("activation", gate, output); !good)
         return good;
@@ -240,6 +246,7 @@ Status CpuBackend::activate(Activation activation, Activations gate, Activations
 
 Status CpuBackend::scale(Activations values, float factor)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Embedding);
     sharePieces(values, 1, [&](std::int64_t first, std::int64_t count) {
         m_kernels.scale(factor, count, values.data + first);
     });
@@ -248,6 +255,7 @@ Status CpuBackend::scale(Activations values, float factor)
 
 Status CpuBackend::clamp(Activations values, float limit)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Norm);
     sharePieces(values, 1, [&](std::int64_t first, std::int64_t count) {
         for (std::int64_t i = first; i < first + count; ++i)
             values.data[i] = std::clamp(values.data[i], -limit, limit);
@@ -257,6 +265,7 @@ Status CpuBackend::clamp(Activations values, float limit)
 
 Status CpuBackend::softCap(Activations values, float cap)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Head);
     const std::int64_t expCost = 8;
     sharePieces(values, expCost, [&](std::int64_t first, std::int64_t count) {
         m_kernels.softCap(cap, count, values.data + first);
@@ -266,6 +275,7 @@ Status CpuBackend::softCap(Activations values, float cap)
 
 Status CpuBackend::add(Activations input, Activations target)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Norm);
     if (Status good = checkSame("add", input, target); !good)
         return good;
     const std::int64_t total = input.rows * input.columns;

@@ -3,6 +3,7 @@
 
 #include "engine/compute/backend.h"
 #include "engine/compute/expertroutes.h"
+#include "engine/compute/operationwatch.h"
 #include "engine/compute/packedweights.h"
 #include "engine/compute/rotarytable.h"
 #include "engine/compute/stretchqueue.h"
@@ -32,11 +33,17 @@ public:
     }
     int threads() const override { return m_pool->threads(); }
 
+    void measureOperations(Measuring measuring) override { m_watch.turn(measuring); }
+    OperationTimes takeOperationTimes() override { return m_watch.take(); }
+
     Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
                    const std::stop_token &stop) override;
     Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) override;
     Status copyToHost(const float *source, std::span<float> target) override;
-    const float *hostView(const float *source) const override { return source; }
+    Result<std::span<const float>> read(const float *source, std::size_t count) override
+    {
+        return std::span<const float>(source, count);
+    }
     Status synchronize() override { return {}; } // every call returns when its work is done
 
     Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) override;
@@ -87,8 +94,6 @@ private:
     void sharePieces(Activations values, std::int64_t cost, const Work &work);
     void activatePiece(Activation activation, const float *gate, const float *up, std::int64_t count,
                        float *output) const;
-    Status checkExperts(Activations input, Activations router, const ExpertParams &params,
-                        Activations output) const;
     Status multiplyExperts(Activations input, const ExpertParams &params);
     Status prepareProducts(Activations input, std::span<const Projection> projections);
     void quantizeInput(Activations input);
@@ -104,6 +109,8 @@ private:
     std::shared_ptr<const PackedWeights> m_packed; // null: exact
     std::shared_ptr<const void> m_inPlace;         // exact: the weights stay where they are
     StretchQueue m_queue;
+    OperationWatch m_watch;
+    const Weight *m_head = nullptr; ///< of the model that was prepared: the matrix that gives the logits
     RotaryTables m_rotary;
     RotaryTables m_keyRotary; // of all positions: keys that are stored unrotated
     std::vector<float> m_normScratch;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/cpubackend.h"
-#include "engine/compute/shapecheck.h"
+#include "engine/compute/expertcheck.h"
 
 #include <algorithm>
 #include <array>
@@ -17,32 +17,10 @@ Activations rowsOf(Activations matrix, std::int64_t first, std::int64_t count)
 
 } // namespace
 
-Status CpuBackend::checkExperts(Activations input, Activations router, const ExpertParams &params,
-                                Activations output) const
-{
-    const auto experts = static_cast<std::int64_t>(params.experts.size());
-    if (Status good = checkSame("experts", input, output); !good)
-        return good;
-    if (router.rows != input.rows)
-        return wrongShape("experts", "router rows", router.rows, input.rows);
-    if (router.columns != experts)
-        return wrongShape("experts", "router columns", router.columns, experts);
-    if (params.used == 0 || params.used > experts)
-        return wrongShape("experts", "used, at most", params.used, experts);
-    if (params.activation != Activation::SiluGated && params.activation != Activation::GeluTanhGated)
-        return makeError(ErrorCode::Unsupported, "experts", "only gated activations");
-    for (const Activations &scratch : {params.rows, params.gate, params.up}) {
-        if (scratch.rows != input.rows * params.used)
-            return wrongShape("experts", "scratch rows", scratch.rows, input.rows * params.used);
-    }
-    if (params.rows.columns != input.columns)
-        return wrongShape("experts", "scratch columns", params.rows.columns, input.columns);
-    return checkSame("experts", params.gate, params.up);
-}
-
 Status CpuBackend::experts(Activations input, Activations router, const ExpertParams &params,
                            Activations output)
 {
+    const OperationWatch::Scope counted(m_watch, Operation::Product);
     if (Status good = checkExperts(input, router, params, output); !good)
         return good;
     const std::int64_t experts = router.columns;

@@ -147,6 +147,8 @@ void CpuBackend::multiplyUnits(Activations input, std::int64_t begin, std::int64
 
 Status CpuBackend::multiply(Activations input, std::span<const Projection> projections)
 {
+    const bool isHead = !projections.empty() && projections.front().weight == m_head;
+    const OperationWatch::Scope counted(m_watch, isHead ? Operation::Head : Operation::Product);
     if (Status good = prepareProducts(input, projections); !good)
         return good;
     if (m_products.empty())

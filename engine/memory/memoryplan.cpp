@@ -151,6 +151,27 @@ std::string weightsText(std::uint64_t bytes, const RunMemorySettings &settings)
     return how + text(mapped) + " bytes mapped from the file";
 }
 
+/// What is on the device then: everything that a pass works on, and what the driver needs for it.
+void moveToDevice(std::vector<MemoryItem> &items, const DeviceNeeds &needs)
+{
+    for (MemoryItem &item : items) {
+        item.place = MemoryPlace::Device;
+        if (item.part == MemoryPart::Weights) {
+            item.bytes = needs.weightBytes;
+            item.how = text(needs.weightBytes) + " bytes of tensors, laid out for the device's kernels";
+        }
+    }
+    const auto add = [&items](MemoryPart part, std::uint64_t bytes, std::string how) {
+        if (bytes > 0)
+            items.push_back({part, bytes, std::move(how), MemoryPlace::Device});
+    };
+    add(MemoryPart::Workspace, needs.workspaceBytes,
+        "at most: rounded activations, pieces of attention, unpacked tiles of weights, routes to experts");
+    add(MemoryPart::Library, needs.libraryBytes, "given to cuBLAS for the products of prompts");
+    add(MemoryPart::Context, needs.contextBytes,
+        "measured: free on the device before the driver made it, less free afterwards");
+}
+
 } // namespace
 
 std::string_view memoryPartName(MemoryPart part)
@@ -170,6 +191,12 @@ std::string_view memoryPartName(MemoryPart part)
         return "vocabulary";
     case MemoryPart::Program:
         return "program";
+    case MemoryPart::Workspace:
+        return "workspace";
+    case MemoryPart::Library:
+        return "cublas";
+    case MemoryPart::Context:
+        return "cuda_context";
     case MemoryPart::Runtime:
         break;
     }
@@ -193,6 +220,12 @@ std::string_view memoryPartTitle(MemoryPart part)
         return "Vocabulary";
     case MemoryPart::Program:
         return "Program";
+    case MemoryPart::Workspace:
+        return "Scratch";
+    case MemoryPart::Library:
+        return "cuBLAS";
+    case MemoryPart::Context:
+        return "CUDA context";
     case MemoryPart::Runtime:
         break;
     }
@@ -210,6 +243,14 @@ std::uint64_t MemoryPlan::bytesOf(MemoryPart part) const
     return std::accumulate(items.begin(), items.end(), std::uint64_t(0),
                            [part](std::uint64_t sum, const MemoryItem &item) {
                                return item.part == part ? sum + item.bytes : sum;
+                           });
+}
+
+std::uint64_t MemoryPlan::bytesIn(MemoryPlace place) const
+{
+    return std::accumulate(items.begin(), items.end(), std::uint64_t(0),
+                           [place](std::uint64_t sum, const MemoryItem &item) {
+                               return item.place == place ? sum + item.bytes : sum;
                            });
 }
 
@@ -266,12 +307,20 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
     }
     plan.items.push_back({MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
                           text(config.vocabulary) + " tokens of the vocabulary × 4 bytes"});
+    if (settings.device) {
+        moveToDevice(plan.items, *settings.device);
+        plan.items.push_back(
+            {MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
+             text(config.vocabulary) + " tokens of the vocabulary × 4 bytes, where the host reads them"});
+    }
     plan.items.push_back({MemoryPart::Trace, settings.traceBudgetBytes,
                           text(settings.traceBudgetBytes) + " bytes at most for the logits of past steps"});
-    const Result<MemoryItem> runtime = planRuntime(config, settings);
-    if (!runtime)
-        return tl::unexpected(runtime.error());
-    plan.items.push_back(*runtime);
+    if (!settings.device) {
+        const Result<MemoryItem> runtime = planRuntime(config, settings);
+        if (!runtime)
+            return tl::unexpected(runtime.error());
+        plan.items.push_back(*runtime);
+    }
     if (settings.vocabulary.tokens > 0) {
         MemoryItem vocabulary{MemoryPart::Vocabulary, 0, {}};
         vocabulary.bytes = vocabularyBytes(settings.vocabulary, &vocabulary.how);

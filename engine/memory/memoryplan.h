@@ -4,10 +4,12 @@
 #include "engine/base/result.h"
 #include "engine/cache/keyphase.h"
 #include "engine/cache/kvplan.h"
+#include "engine/memory/deviceneeds.h"
 #include "engine/memory/vocabularymemory.h"
 #include "engine/model/modelconfig.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,10 +31,11 @@ struct RunMemorySettings
     std::uint64_t traceBudgetBytes = 0; ///< LogitStore's memory budget
     std::uint32_t threads = 1;          ///< of the backend: each has scratch of its own
     KeyPhase keyPhase = KeyPhase::Rotated;
-    VocabularyFacts vocabulary;       ///< no tokens: no such item
-    std::uint64_t programBytes = 0;   ///< of the program without a model; 0: no such item
-    std::uint64_t packedBytes = 0;    ///< of the weights: held in memory in a layout of their own
-    std::uint64_t quantizedBytes = 0; ///< of the weights: quantised at load and not packed
+    VocabularyFacts vocabulary;        ///< no tokens: no such item
+    std::uint64_t programBytes = 0;    ///< of the program without a model; 0: no such item
+    std::uint64_t packedBytes = 0;     ///< of the weights: held in memory in a layout of their own
+    std::uint64_t quantizedBytes = 0;  ///< of the weights: quantised at load and not packed
+    std::optional<DeviceNeeds> device; ///< that computes; none: the CPU
 };
 
 enum class MemoryPart : std::uint8_t {
@@ -44,15 +47,21 @@ enum class MemoryPart : std::uint8_t {
     Runtime,
     Vocabulary, ///< texts, merges, tokenizer, chat template
     Program,    ///< code, libraries and what they hold before a model is there
+    Workspace,  ///< of a device: what its operations work in
+    Library,    ///< of a device: its matrix library
+    Context,    ///< of a device: the driver's, for this process
 };
 std::string_view memoryPartName(MemoryPart part);  ///< "kv_cache": the JSON name
 std::string_view memoryPartTitle(MemoryPart part); ///< "KV pool"
+
+enum class MemoryPlace : std::uint8_t { Host, Device };
 
 struct MemoryItem
 {
     MemoryPart part;
     std::uint64_t bytes = 0;
     std::string how; ///< the arithmetic in words and numbers
+    MemoryPlace place = MemoryPlace::Host;
 };
 
 /// Keys and values of the model as these settings store them.
@@ -65,6 +74,8 @@ struct MemoryPlan
 
     std::uint64_t total() const;
     std::uint64_t bytesOf(MemoryPart part) const;
+    std::uint64_t bytesIn(MemoryPlace place) const;
+    bool hasDevice() const { return bytesIn(MemoryPlace::Device) > 0; }
 };
 
 /// What the cache of such a run takes, by layer: what planMemory() counts and the pool allocates.

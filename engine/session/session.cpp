@@ -15,57 +15,12 @@ Session::Session(std::unique_ptr<State> state)
 
 Session::~Session() = default;
 
-Status Session::State::build(const SessionSettings &settings, Progress *progress, const std::stop_token &stop)
-{
-    const ModelConfig &config = model->config();
-    const auto complete = completed(settings, config);
-    if (!complete)
-        return tl::unexpected(complete.error());
-    SessionSettings own = *complete;
-
-    const PackingPlan packed = packing(*model->model, own);
-    const RunMemorySettings memory = memorySettings(*model, own, packed);
-    auto newPlan = planFor(*model->model, packed, memory);
-    if (!newPlan)
-        return tl::unexpected(newPlan.error());
-    if (Status fits = fitsMachine(*newPlan, own, memory); !fits)
-        return fits;
-    auto newBackend = makeCpuBackend(own.threads);
-    if (!newBackend)
-        return tl::unexpected(newBackend.error());
-    own.threads = (*newBackend)->threads();
-    if (Status ready = (*newBackend)->prepare(model->model, own.precision, progress, stop); !ready)
-        return ready;
-    auto transformer = Transformer::create(model->model, *newBackend, own.batchTokens, progress, stop);
-    if (!transformer)
-        return tl::unexpected(transformer.error());
-    KvCacheSettings room;
-    room.shape = kvShape(config, memory);
-    room.contextTokens = own.contextTokens;
-    room.sequences = own.sequences;
-    room.batchTokens = own.batchTokens;
-    room.keyPhase = memory.keyPhase;
-    auto cache = KvCache::create(room);
-    if (!cache)
-        return tl::unexpected(cache.error());
-
-    // All of it is there: what was before ends now.
-    endRuns();
-    if (!engine.logits || own.logitBudgetBytes != engine.settings.logitBudgetBytes)
-        engine.logits = std::make_shared<LogitStore>(own.logitBudgetBytes);
-    engine.settings = own;
-    engine.cache = std::make_unique<KvCache>(std::move(*cache));
-    engine.transformer = std::move(*transformer);
-    backend = std::move(*newBackend);
-    plan = std::move(*newPlan);
-    return {};
-}
-
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<const LoadedModel> model,
                                                  const SessionSettings &settings, Progress *progress,
-                                                 std::stop_token stop)
+                                                 std::stop_token stop, BackendMaker maker)
 {
     auto state = std::make_unique<State>();
+    state->maker = std::move(maker);
     state->thread = std::this_thread::get_id();
     state->model = std::move(model);
     if (Status built = state->build(settings, progress, stop); !built)
@@ -106,12 +61,13 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
         progress->start(run->history().size());
         progress->advance(reused);
     }
+    s.forgetTimes();
     const auto row = run->feed(progress, stop);
     if (!row)
         return tl::unexpected(row.error());
     run->take(*row);
     run->logitsReady = true;
-    run->stepForwardMs.push_back(0.0);
+    run->stepCosts.emplace_back();
 
     RunRecord record;
     record.run = run->id();
@@ -123,7 +79,11 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     run->takeComputed();
     record.seed = prompt.seed;
     record.arithmetic = arithmeticOf(s.engine.settings);
+    record.device = s.backend->deviceName();
+    record.deviceBytesPerSecond = s.backend->bytesPerSecond();
     record.prefillMs = watch.lap();
+    if (s.measuring == Measuring::On)
+        record.operations = s.backend->takeOperationTimes();
     ++s.started;
     s.active = run.get();
     s.runs.emplace(record.run, std::move(run));
@@ -193,6 +153,8 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     record.reusedTokens = run->cachedTokens();
     record.seed = seed;
     record.arithmetic = arithmeticOf(s.engine.settings);
+    record.device = s.backend->deviceName();
+    record.deviceBytesPerSecond = s.backend->bytesPerSecond();
     record.droppedTurns = run->droppedTurns();
     record.parent = {parent.id(), step};
     ++s.started;
@@ -225,6 +187,12 @@ Status Session::setCacheUse(CacheUse use)
         return good;
     settings.cacheUse = use;
     return {};
+}
+
+void Session::measureOperations(Measuring measuring)
+{
+    m_state->measuring = measuring;
+    m_state->backend->measureOperations(measuring);
 }
 
 Result<std::span<const float>> Session::computeAfresh(std::span<const TokenId> tokens, std::stop_token stop)
@@ -305,9 +273,21 @@ const MemoryPlan &Session::plan() const
 {
     return m_state->plan;
 }
+const std::optional<DeviceNeeds> &Session::deviceNeeds() const
+{
+    return m_state->deviceNeeds;
+}
 const Backend &Session::backend() const
 {
     return *m_state->backend;
+}
+const std::string &Session::fallbackReason() const
+{
+    return m_state->fallbackReason;
+}
+bool Session::isDeviceLost() const
+{
+    return m_state->backend->isLost();
 }
 const KvCache &Session::cache() const
 {

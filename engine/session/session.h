@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,18 +42,27 @@ struct SessionSettings
     std::uint32_t sequences = 1; ///< full contexts that the pool has room for: branches share what they can
     OverflowPolicy overflow = OverflowPolicy::Stop;
     std::uint32_t sinkTokens = 4; ///< OverflowPolicy::Streaming: first tokens that stay, in whole blocks
+    BackendKind backend = BackendKind::Cpu;
+    std::string device; ///< which of that backend's, by DeviceEntry::id; empty: the best
 
     bool operator==(const SessionSettings &) const = default;
 };
 
 /// What a session with these settings would take; the error that creating it would give for settings that do
-/// not go together.
-Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings);
+/// not go together. `needs`: of the device, where they are known; else its weights are counted as stored.
+Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings,
+                               const std::optional<DeviceNeeds> &needs = std::nullopt);
 
 /// Settings made for another model, changed where this one does not allow them: KV types that its heads are
 /// too odd for become f16; streaming in a context too small for it becomes stopping; a context that the
 /// machine has no room for becomes the default one.
 SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings);
+
+/// Where sessions get their backends from; what there is differs from program to program. Threads as in
+/// makeCpuBackend().
+using BackendMaker = std::function<Result<std::shared_ptr<Backend>>(BackendKind kind, int threads)>;
+/// The CPU and nothing else.
+Result<std::shared_ptr<Backend>> makeCpuOnly(BackendKind kind, int threads);
 
 /// A run to be started.
 struct PromptRequest
@@ -79,7 +89,8 @@ class Session
 public:
     static Result<std::unique_ptr<Session>> create(std::shared_ptr<const LoadedModel> model,
                                                    const SessionSettings &settings,
-                                                   Progress *progress = nullptr, std::stop_token stop = {});
+                                                   Progress *progress = nullptr, std::stop_token stop = {},
+                                                   BackendMaker maker = makeCpuOnly);
     ~Session();
 
     /// Other settings for the same model. All runs end and the cache is empty; logits of past steps stay,
@@ -119,6 +130,9 @@ public:
     /// token did to the ones after it cannot be had from those alone.
     Status setCacheUse(CacheUse use);
 
+    /// From the next pass on, also after reconfigure(): records carry the times of operations.
+    void measureOperations(Measuring measuring);
+
     /// Logits after `tokens`, from nothing, without touching any run: what a step costs when nothing is kept.
     /// The span is valid until the next call.
     Result<std::span<const float>> computeAfresh(std::span<const TokenId> tokens, std::stop_token stop = {});
@@ -128,9 +142,15 @@ public:
 
     const LoadedModel &model() const;
     std::shared_ptr<const LoadedModel> sharedModel() const;
-    const SessionSettings &settings() const; ///< with defaults filled in
+    const SessionSettings &settings() const; ///< with defaults filled in, and the backend that runs
     const MemoryPlan &plan() const;
+    const std::optional<DeviceNeeds> &deviceNeeds() const; ///< none: the CPU runs
     const Backend &backend() const;
+    /// Why the backend that was asked for is not the one that runs; empty: it is.
+    const std::string &fallbackReason() const;
+    /// The device failed: what was recorded stays and can be looked at, every computation is DeviceLost until
+    /// reconfigure() succeeds.
+    bool isDeviceLost() const;
     const KvCache &cache() const;
     std::uint32_t cachedTokens() const; ///< of the active run's context
     std::uint64_t kvBytes() const;      ///< of the active run's blocks, shared ones too

@@ -86,7 +86,7 @@ RunArithmetic arithmeticOf(const SessionSettings &settings)
 }
 
 RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings,
-                                 const PackingPlan &packing)
+                                 const PackingPlan &packing, const std::optional<DeviceNeeds> &needs)
 {
     RunMemorySettings memory;
     memory.contextTokens = settings.contextTokens;
@@ -101,12 +101,18 @@ RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings
     memory.vocabulary = vocabularyFacts(*model.model);
     memory.packedBytes = packing.packedBytes;
     memory.quantizedBytes = quantizedBytesBeside(*model.model, packing);
+    if (settings.backend != BackendKind::Cpu) {
+        memory.device = needs.value_or(DeviceNeeds());
+        if (!needs)
+            memory.device->weightBytes = model.model->weightsBytes();
+    }
     return memory;
 }
 
 PackingPlan packing(const Model &model, const SessionSettings &settings)
 {
-    return settings.precision == Precision::Fast ? packingPlan(model) : PackingPlan();
+    const bool isPacked = settings.precision == Precision::Fast && settings.backend == BackendKind::Cpu;
+    return isPacked ? packingPlan(model) : PackingPlan();
 }
 
 Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const RunMemorySettings &memory)
@@ -116,6 +122,8 @@ Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const
 
 Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, const RunMemorySettings &memory)
 {
+    if (settings.backend != BackendKind::Cpu)
+        return {}; // another memory, which says by itself what fits
     const std::uint64_t wanted =
         plan.total() - plan.bytesOf(MemoryPart::Weights) + memory.packedBytes + memory.quantizedBytes;
     const std::uint64_t machine = physicalMemory();
@@ -131,13 +139,14 @@ Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, cons
             mebibytes(machine) + "; at most " + std::to_string(fits) + " tokens fit");
 }
 
-Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings)
+Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings,
+                               const std::optional<DeviceNeeds> &needs)
 {
     const auto complete = completed(settings, model.config());
     if (!complete)
         return tl::unexpected(complete.error());
     const PackingPlan packed = packing(*model.model, *complete);
-    return planFor(*model.model, packed, memorySettings(model, *complete, packed));
+    return planFor(*model.model, packed, memorySettings(model, *complete, packed, needs));
 }
 
 SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)

@@ -20,7 +20,8 @@ RunArithmetic arithmeticOf(const SessionSettings &settings);
 /// What the weights will look like in memory.
 PackingPlan packing(const Model &model, const SessionSettings &settings);
 RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings,
-                                 const PackingPlan &packing);
+                                 const PackingPlan &packing,
+                                 const std::optional<DeviceNeeds> &needs = std::nullopt);
 Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const RunMemorySettings &memory);
 
 /// What is anonymous memory of the plan must fit this machine: weights that are neither packed nor quantised

@@ -226,7 +226,7 @@ void SessionRun::rewindTo(std::uint32_t step)
     m_history.resize(count);
     if (cachedTokens() > m_context.size())
         m_engine.cache->truncate(m_sequence, static_cast<std::uint32_t>(m_context.size()));
-    stepForwardMs.resize(std::size_t(step) + 1);
+    stepCosts.resize(std::size_t(step) + 1);
     m_justDropped = {};
     m_justComputed = 0;
 }
@@ -241,7 +241,7 @@ void SessionRun::branchFrom(const SessionRun &parent, std::uint32_t step)
     m_firstTurns = parent.m_firstTurns;
     m_drops = parent.m_drops;
     m_withoutTurns = parent.m_withoutTurns;
-    stepForwardMs = parent.stepForwardMs;
+    stepCosts = parent.stepCosts;
     const bool isShared = m_drops.empty() || m_drops.back().historyTokens < count;
     if (isShared) {
         const std::size_t seen = m_context.size() - (m_history.size() - count);

@@ -24,6 +24,14 @@ struct SessionEngine
     Status checkMemory(std::uint32_t tokens) const;
 };
 
+/// Of a forward pass.
+struct PassCost
+{
+    double ms = 0.0;
+    OperationTimes operations;
+    std::uint64_t readBytes = 0;
+};
+
 /// One run's tokens, what of them the model sees, and their place in the cache.
 ///
 /// history: prompt and drawn tokens, all of them. context: what the model sees of it; it ends as the history
@@ -66,13 +74,14 @@ public:
         std::uint32_t tokens = 0;
         std::uint32_t turns = 0;
     };
+    std::uint32_t justComputed() const { return m_justComputed; }
     std::uint32_t takeComputed() { return std::exchange(m_justComputed, 0U); } ///< tokens, likewise
     Dropped takeDropped() { return std::exchange(m_justDropped, {}); }
 
-    std::uint64_t seed = 0;            ///< of the draws
-    bool logitsReady = false;          ///< currentLogits() belong to the step to come
-    std::vector<double> stepForwardMs; ///< [k]: the pass that gave step k's logits; one entry a step, and one
-                                       ///< more when logitsReady
+    std::uint64_t seed = 0;          ///< of the draws
+    bool logitsReady = false;        ///< currentLogits() belong to the step to come
+    std::vector<PassCost> stepCosts; ///< [k]: of the pass that gave step k's logits; one entry a step, and
+                                     ///< one more when logitsReady
 
     /// Of the step drawn last, or to come when `logitsReady`.
     std::span<const float> currentLogits() const

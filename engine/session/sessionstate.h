@@ -12,7 +12,12 @@ struct Session::State
 {
     std::shared_ptr<const LoadedModel> model;
     MemoryPlan plan;
+    BackendMaker maker;
     std::shared_ptr<Backend> backend;
+    std::string fallbackReason;
+    std::optional<DeviceNeeds> deviceNeeds;
+    Measuring measuring = Measuring::Off;
+    std::uint64_t tokenWeightBytes = 0; ///< that the pass of one token reads
     SessionEngine engine;
     std::thread::id thread;
 
@@ -24,12 +29,18 @@ struct Session::State
         seededSettings; ///< the latter: the former with the active run's seed
 
     bool isOwnThread() const { return std::this_thread::get_id() == thread; }
-    /// Plan, backend, cache and scratch for these settings; on an error all is as before.
+    /// Plan, backend, cache and scratch for these settings; on an error all is as before. Where there is no
+    /// such backend, on the CPU.
     Status build(const SessionSettings &settings, Progress *progress, const std::stop_token &stop);
+    Status buildOn(std::shared_ptr<Backend> newBackend, SessionSettings own, Progress *progress,
+                   const std::stop_token &stop);
     Status checkTokens(std::span<const TokenId> ids, std::string_view what) const;
     void endRuns();
     /// The run's seed is what counts: settings that carry another one are copied with it, once.
     std::shared_ptr<const SamplerSettings> withSeed(const std::shared_ptr<const SamplerSettings> &given);
+    void forgetTimes() const; ///< of passes that belong to no step
+    /// What the pass that just ended cost; `ms` of it.
+    PassCost costOf(double ms, std::uint32_t computedTokens) const;
     void record(StepRecord &step, std::span<const float> row, const LogitStatistics &statistics) const;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/memory/stepreads.h"
 #include "engine/sampling/candidateset.h"
 #include "engine/session/session.h"
 #include "engine/session/sessionstate.h"
@@ -68,6 +69,24 @@ Session::State::withSeed(const std::shared_ptr<const SamplerSettings> &given)
     return seededSettings;
 }
 
+void Session::State::forgetTimes() const
+{
+    if (measuring == Measuring::On)
+        (void)backend->takeOperationTimes();
+}
+
+PassCost Session::State::costOf(double ms, std::uint32_t computedTokens) const
+{
+    PassCost cost;
+    cost.ms = ms;
+    if (measuring == Measuring::On)
+        cost.operations = backend->takeOperationTimes();
+    if (computedTokens == 1)
+        cost.readBytes =
+            tokenWeightBytes + kvBytesRead(engine.cache->shape(), engine.cache->tokens(active->sequence()));
+    return cost;
+}
+
 void Session::State::record(StepRecord &step, std::span<const float> row,
                             const LogitStatistics &statistics) const
 {
@@ -108,17 +127,22 @@ Result<StepRecord> Session::step(const StepRequest &request)
     StepRecord record;
     record.settings = s.withSeed(request.settings);
     Stopwatch watch;
+    PassCost cost;
     std::span<const float> row = run.currentLogits();
     if (run.logitsReady) {
-        record.forwardMs = run.stepForwardMs.back();
+        cost = run.stepCosts.back();
     } else {
         run.forgetLast();
+        s.forgetTimes();
         const auto forwarded = run.feed(nullptr, request.stop);
         if (!forwarded)
             return tl::unexpected(forwarded.error());
         row = *forwarded;
-        record.forwardMs = watch.lap();
+        cost = s.costOf(watch.lap(), run.justComputed());
     }
+    record.forwardMs = cost.ms;
+    record.operations = cost.operations;
+    record.readBytes = cost.readBytes;
 
     watch.lap();
     const TokenId forced = request.force.value_or(TokenId());
@@ -147,7 +171,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
             run.take(std::move(stored));
         else
             run.take(row);
-        run.stepForwardMs.push_back(record.forwardMs);
+        run.stepCosts.push_back(cost);
     }
     run.logitsReady = false;
     run.push(record.token);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/operationtimes.h"
 #include "engine/base/precision.h"
 #include "engine/base/strongindex.h"
 #include "engine/cache/keyphase.h"
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,7 +42,10 @@ struct StepRecord
         0.0;               ///< forward pass that gave these logits; 0 for the first step (the prefill did it)
     double sampleMs = 0.0; ///< chain, draw and statistics
     double otherMs = 0.0;  ///< the rest of the step: record, logit store
-    std::uint32_t kvTokens = 0; ///< in the cache when the token was drawn
+    OperationTimes operations;   ///< of that pass, when they were measured
+    std::uint64_t readBytes = 0; ///< of weights, keys and values, that the pass read for this token; 0 for
+                                 ///< the first step, and where a pass ran over more than one token
+    std::uint32_t kvTokens = 0;  ///< in the cache when the token was drawn
     std::uint32_t kvBlocks = 0;
     std::uint64_t kvBytes = 0;        ///< of those blocks
     std::uint32_t computedTokens = 0; ///< that the forward pass ran over; 0 for the first step
@@ -75,6 +80,9 @@ struct RunRecord
     RunArithmetic arithmetic;
     StepRef parent; ///< of a branch: where it parted from which run; invalid: a run of its own
     double prefillMs = 0.0;
+    OperationTimes operations;         ///< of the prefill, when they were measured
+    std::string device;                ///< that computed it; empty: the CPU
+    double deviceBytesPerSecond = 0.0; ///< at which its memory can be read; 0: not known
     double tokenizeMs = 0.0;
     std::uint64_t seed = 0;
 };

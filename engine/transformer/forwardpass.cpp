@@ -75,32 +75,63 @@ bool ForwardPass::wants(TapPoint point, LayerIndex layer) const
     return m_request.tap && m_request.tap->wants(point, layer);
 }
 
-Result<std::span<const float>> ForwardPass::onHost(Activations values, std::vector<float> &copy)
-{
-    if (Status done = m_backend.synchronize(); !done)
-        return tl::unexpected(std::move(done.error()));
-    const auto count = static_cast<std::size_t>(values.rows * values.columns);
-    if (const float *view = m_backend.hostView(values.data))
-        return std::span<const float>(view, count);
-    copy.resize(count);
-    if (Status done = m_backend.copyToHost(values.data, copy); !done)
-        return tl::unexpected(std::move(done.error()));
-    return std::span<const float>(copy);
-}
-
 Status ForwardPass::tap(TapPoint point, LayerIndex layer, Activations values)
 {
     if (!wants(point, layer))
         return {};
-    const Result<std::span<const float>> host = onHost(values, m_state.hostTap);
+    const Result<std::span<const float>> host =
+        m_backend.read(values.data, static_cast<std::size_t>(values.rows * values.columns));
     if (!host)
         return tl::unexpected(host.error());
     m_request.tap->take(point, layer, m_firstPosition, *host);
     return {};
 }
 
+std::int64_t ForwardPass::logitRows() const
+{
+    const bool wantsAll = m_request.rows == LogitRows::All || wants(TapPoint::Logits, {});
+    return wantsAll ? static_cast<std::int64_t>(m_request.tokens.size()) : 1;
+}
+
 Result<std::span<const float>> ForwardPass::run()
 {
+    const std::uint64_t vocabulary = m_config.vocabulary;
+    const auto rows = static_cast<std::uint64_t>(logitRows());
+    // Here, so that a backend that remembers the operations finds their memory where it was.
+    if (Status got = m_state.reserve(m_state.logits, rows * vocabulary, "logits"); !got)
+        return tl::unexpected(std::move(got.error()));
+    const auto *logits = reinterpret_cast<const float *>(m_state.logits->data());
+
+    const PassRequest pass{m_request.tokens,
+                           m_firstPosition,
+                           logitRows(),
+                           m_request.tap != nullptr,
+                           &m_view,
+                           m_state.activations->data(),
+                           logits};
+    for (PassEnd end = PassEnd::Again; end == PassEnd::Again;) {
+        const Result<PassStart> start = m_backend.beginPass(pass);
+        if (!start)
+            return tl::unexpected(start.error());
+        if (*start == PassStart::Replayed)
+            break;
+        if (Status status = operations(); !status) {
+            m_backend.abandonPass();
+            return tl::unexpected(std::move(status.error()));
+        }
+        const Result<PassEnd> ended = m_backend.endPass();
+        if (!ended)
+            return tl::unexpected(ended.error());
+        end = *ended;
+    }
+    const std::uint64_t wanted = m_request.rows == LogitRows::All ? rows : 1;
+    return m_backend.read(logits + (rows - wanted) * vocabulary, wanted * vocabulary);
+}
+
+Status ForwardPass::operations()
+{
+    m_firstRow = 0;
+    m_rows = static_cast<std::int64_t>(m_request.tokens.size());
     Status status = embed();
     for (std::uint32_t layer = 0; status && layer < m_config.layers; ++layer) {
         if (m_request.stop.stop_requested())
@@ -108,9 +139,7 @@ Result<std::span<const float>> ForwardPass::run()
                              "stopped before layer " + std::to_string(layer));
         status = runLayer(LayerIndex(layer));
     }
-    if (!status)
-        return tl::unexpected(std::move(status.error()));
-    return head();
+    return status ? head() : status;
 }
 
 Status ForwardPass::embed()
@@ -146,7 +175,7 @@ Status ForwardPass::runLayer(LayerIndex layer)
     return inOrder([&] { return attention(layer, weights); }, [&] { return feedForward(layer, weights); });
 }
 
-Result<std::span<const float>> ForwardPass::head()
+Status ForwardPass::head()
 {
     const ModelWeights &weights = m_state.model->weights();
     const Activations normed = matrix(m_state.layout.work, m_config.embedding);
@@ -157,31 +186,19 @@ Result<std::span<const float>> ForwardPass::head()
         },
         [&] { return tap(TapPoint::FinalNorm, {}, normed); });
     if (!status)
-        return tl::unexpected(std::move(status.error()));
+        return status;
 
-    const bool wantsAll = m_request.rows == LogitRows::All || wants(TapPoint::Logits, {});
-    if (!wantsAll)
+    if (logitRows() < m_rows)
         followLastOnly();
     const Activations input = matrix(m_state.layout.work, m_config.embedding);
-    const std::uint64_t floats = static_cast<std::uint64_t>(m_rows) * m_config.vocabulary;
-    if (Status got = m_state.reserve(m_state.logits, floats, "logits"); !got)
-        return tl::unexpected(std::move(got.error()));
-    Activations logits{reinterpret_cast<float *>(m_state.logits->data()), m_rows, m_config.vocabulary};
+    const Activations logits{reinterpret_cast<float *>(m_state.logits->data()), m_rows, m_config.vocabulary};
     const std::array<Projection, 1> output = {Projection{&weights.outputHead, nullptr, logits}};
-    status = inOrder([&] { return m_backend.multiply(input, output); },
-                     [&] {
-                         return m_config.logitSoftCap > 0.0F
-                                    ? m_backend.softCap(logits, m_config.logitSoftCap)
-                                    : Status();
-                     },
-                     [&] { return tap(TapPoint::Logits, {}, logits); });
-    if (!status)
-        return tl::unexpected(std::move(status.error()));
-    if (m_request.rows == LogitRows::Last) {
-        logits.data += (logits.rows - 1) * logits.columns;
-        logits.rows = 1;
-    }
-    return onHost(logits, m_state.hostLogits);
+    return inOrder([&] { return m_backend.multiply(input, output); },
+                   [&] {
+                       return m_config.logitSoftCap > 0.0F ? m_backend.softCap(logits, m_config.logitSoftCap)
+                                                           : Status();
+                   },
+                   [&] { return tap(TapPoint::Logits, {}, logits); });
 }
 
 } // namespace tokenloupe

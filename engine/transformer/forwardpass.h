@@ -25,8 +25,6 @@ struct Transformer::State
     std::unique_ptr<BackendBuffer> activations;
     std::unique_ptr<BackendBuffer> logits;  ///< grows when all rows are asked for
     std::unique_ptr<BackendBuffer> weights; ///< attention weights; only once somebody taps them
-    std::vector<float> hostLogits;          ///< for backends whose memory the host cannot read
-    std::vector<float> hostTap;
 
     /// Rotations for a context of so many tokens.
     Status turnFor(std::uint32_t contextTokens);
@@ -54,6 +52,8 @@ public:
     Result<std::span<const float>> run();
 
 private:
+    /// Operations of the whole pass, from its tokens to its logits.
+    Status operations();
     Status embed();
     Status runLayer(LayerIndex layer);
     /// One of the model's norms over rows of `values`; nothing where there is no gain.
@@ -73,12 +73,12 @@ private:
     Status dense(LayerIndex layer, const LayerWeights &weights, Activations input, Activations output);
     Status experts(LayerIndex layer, const LayerWeights &weights, Activations input, Activations output);
 
-    Result<std::span<const float>> head();
+    Status head();
+    std::int64_t logitRows() const;
 
     /// Gives the values to the tap, if it wants them.
     Status tap(TapPoint point, LayerIndex layer, Activations values);
     bool wants(TapPoint point, LayerIndex layer) const;
-    Result<std::span<const float>> onHost(Activations values, std::vector<float> &copy);
 
     /// A matrix of the scratch with a row for each token that is still followed.
     Activations matrix(std::uint64_t offset, std::uint64_t columns) const;

@@ -51,6 +51,7 @@ private slots:
     void planIsWhatTheCacheTakes();
     void unrotatedKeysTakeScratch();
     void vocabularyAndProgram();
+    void aDeviceHoldsWhatItWorksOn();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
     void otherArchitecturesTakeWhatTheyNeed();
@@ -165,6 +166,42 @@ void TestMemoryPlan::vocabularyAndProgram()
              std::uint64_t(96 + 48 + 3 * (1 + 4) + 24 + 41 + 128));
     QCOMPARE(vocabularyBytes({}), std::uint64_t(0));
     QVERIFY(vocabularyBytes(typicalVocabulary(100000)) > 2 * vocabularyBytes(typicalVocabulary(40000)));
+}
+
+void TestMemoryPlan::aDeviceHoldsWhatItWorksOn()
+{
+    RunMemorySettings settings = smallSettings();
+    const auto host = planMemory(smallConfig(), 5000, settings);
+    QVERIFY(host);
+    QVERIFY(!host->hasDevice());
+    QCOMPARE(host->bytesIn(MemoryPlace::Host), host->total());
+    settings.device = DeviceNeeds{6000, 700, 4096, 300, 0, "a card"};
+    const auto plan = planMemory(smallConfig(), 5000, settings);
+    QVERIFY(plan);
+    std::map<MemoryPart, std::uint64_t> onDevice;
+    for (const MemoryItem &item : plan->items) {
+        QVERIFY(!item.how.empty());
+        if (item.place == MemoryPlace::Device)
+            onDevice[item.part] += item.bytes;
+    }
+    const std::uint64_t logits = smallConfig().vocabulary * sizeof(float);
+    const std::map<MemoryPart, std::uint64_t> expected{
+        {MemoryPart::Weights, 6000}, // as they lie there, not as they are stored
+        {MemoryPart::KvCache, host->bytesOf(MemoryPart::KvCache)},
+        {MemoryPart::Activations, host->bytesOf(MemoryPart::Activations)},
+        {MemoryPart::Logits, logits},
+        {MemoryPart::Workspace, 700},
+        {MemoryPart::Library, 4096},
+        {MemoryPart::Context, 300}};
+    QVERIFY(onDevice == expected);
+    QCOMPARE(plan->bytesOf(MemoryPart::Runtime), std::uint64_t(0)); // no threads of the CPU
+    QCOMPARE(plan->bytesIn(MemoryPlace::Host), logits + settings.traceBudgetBytes);
+    QCOMPARE(plan->bytesIn(MemoryPlace::Host) + plan->bytesIn(MemoryPlace::Device), plan->total());
+    // What is not known or not there is no part.
+    settings.device = DeviceNeeds{6000, 700, 0, 0, 0, "a card"};
+    const auto less = planMemory(smallConfig(), 5000, settings);
+    QVERIFY(less);
+    QCOMPARE(less->items.size() + 2, plan->items.size());
 }
 
 void TestMemoryPlan::namesAreDistinct()

@@ -19,7 +19,8 @@ T valueOf(Result<T> result)
 
 std::shared_ptr<Backend> preparedBackend(const std::shared_ptr<const Model> &model, const RunOptions &options)
 {
-    std::shared_ptr<Backend> backend = valueOf(makeCpuBackend(options.threads));
+    std::shared_ptr<Backend> backend =
+        options.backend ? options.backend : valueOf(makeCpuBackend(options.threads));
     if (const Status ready = backend->prepare(model, options.precision); !ready)
         throw std::runtime_error(ready.error().text());
     return backend;
@@ -41,7 +42,7 @@ RunModel::RunModel(std::shared_ptr<const Model> model, const RunOptions &options
     settings.contextTokens = options.context;
     settings.batchTokens = options.batch;
     settings.keyPhase = options.keyPhase;
-    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(settings)));
+    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(settings, backend().kvAllocator())));
     m_sequence = m_cache->open();
 }
 

@@ -20,6 +20,7 @@ struct RunOptions
     std::uint32_t blockTokens = 16;
     KeyPhase keyPhase = KeyPhase::Rotated;
     Precision precision = Precision::Exact;
+    std::shared_ptr<Backend> backend; ///< none: the CPU with `threads`
 };
 
 /// A model with a transformer and a cache, for tests. The constructor throws std::runtime_error with the
@@ -32,6 +33,7 @@ public:
 
     const Model &model() const { return *m_model; }
     std::shared_ptr<const Model> sharedModel() const { return m_model; }
+    Backend &backend() { return m_transformer->backend(); }
     Transformer &transformer() { return *m_transformer; }
     KvCache &cache() { return *m_cache; }
     SequenceId sequence() const { return m_sequence; } ///< the one that is fed

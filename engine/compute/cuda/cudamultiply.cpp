@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/compute/cuda/cudabackend.h"
+#include "engine/compute/shapecheck.h"
+#include "kernels/cuda/matrixproduct.h"
+#include "kernels/cuda/weightlayout.h"
+
+#include <algorithm>
+
+namespace tokenloupe {
+
+namespace {
+
+constexpr std::uint64_t alignment = 256; ///< of each plane of rounded activations
+constexpr std::int64_t sumColumns = 16;  ///< columns with a sum of their own
+
+std::uint64_t aligned(std::int64_t bytes)
+{
+    return (static_cast<std::uint64_t>(bytes) + alignment - 1) / alignment * alignment;
+}
+
+cuda::DeviceRows part(const cuda::DeviceRows &rows, std::int32_t first, std::int32_t count)
+{
+    return {rows.data + first * rows.stride, count, rows.columns, rows.stride};
+}
+
+} // namespace
+
+/// What a product counts as.
+Operation CudaBackend::productOf(const Projection &projection) const
+{
+    const bool isHead = m_model && projection.weight == &m_model->weights().outputHead;
+    return isHead ? Operation::Head : Operation::Product;
+}
+
+Status CudaBackend::checkProduct(Activations input, const Projection &projection) const
+{
+    if (Status good = checkWeight("multiply", *projection.weight, input.columns); !good)
+        return good;
+    if (projection.output.columns != projection.weight->rows)
+        return wrongShape("multiply", "output columns", projection.output.columns, projection.weight->rows);
+    if (projection.output.rows != input.rows)
+        return wrongShape("multiply", "output rows", projection.output.rows, input.rows);
+    return {};
+}
+
+Status CudaBackend::multiply(Activations input, std::span<const Projection> projections)
+{
+    for (const Projection &projection : projections) {
+        if (Status good = checkProduct(input, projection); !good)
+            return good;
+    }
+    if (projections.empty() || input.rows == 0)
+        return {};
+    if (input.rows <= cuda::largestDecodeRows)
+        return multiplyFew(input, projections);
+    openCublas();
+    for (const Projection &projection : projections) {
+        if (Status done = multiplyMany(input, projection); !done)
+            return done;
+    }
+    return {};
+}
+
+/// The planes of rounded rows, filled.
+Result<cuda::QuantizedRows> CudaBackend::quantize(cuda::DeviceRows rows)
+{
+    const std::int64_t codes = std::int64_t(rows.rows) * rows.columns;
+    const std::uint64_t codeBytes = aligned(codes);
+    const std::uint64_t scaleBytes = aligned(rows.rows * std::int64_t(sizeof(float)));
+    const std::uint64_t sumBytes = aligned(codes / sumColumns * std::int64_t(sizeof(std::int32_t)));
+    const Result<std::byte *> memory = reserve(m_quantized, 2 * codeBytes + scaleBytes + sumBytes);
+    if (!memory)
+        return tl::unexpected(memory.error());
+    cuda::QuantizedRows planes;
+    planes.high = reinterpret_cast<std::int8_t *>(*memory);
+    planes.low = reinterpret_cast<std::int8_t *>(*memory + codeBytes);
+    planes.scales = reinterpret_cast<float *>(*memory + 2 * codeBytes);
+    planes.sums = reinterpret_cast<std::int32_t *>(*memory + 2 * codeBytes + scaleBytes);
+    planes.rows = rows.rows;
+    planes.columns = rows.columns;
+    if (Status done = m_deferred.quantize(rows, planes); !done)
+        return tl::unexpected(done.error());
+    return planes;
+}
+
+Status CudaBackend::multiplyFew(Activations input, std::span<const Projection> projections)
+{
+    const cuda::DeviceRows rows = rowsOf(input);
+    const auto isRounded = [&](const Projection &projection) {
+        return m_precision == Precision::Fast &&
+               cuda::hasQuantizedProduct(projection.weight->type, projection.weight->columns);
+    };
+    cuda::QuantizedRows planes;
+    if (std::any_of(projections.begin(), projections.end(), isRounded)) {
+        const Result<cuda::QuantizedRows> made = quantize(rows);
+        if (!made)
+            return tl::unexpected(made.error());
+        planes = *made;
+    } else if (Status started = m_deferred.flush(); !started) {
+        return started;
+    }
+    m_queue->count(productOf(projections.front()));
+    for (const Projection &projection : projections) {
+        const Result<cuda::DeviceWeight> weight = m_weights->matrix(*projection.weight);
+        if (!weight)
+            return tl::unexpected(weight.error());
+        const Result<const float *> bias = vectorOf("bias", projection.bias, projection.weight->rows);
+        if (!bias)
+            return tl::unexpected(bias.error());
+        const cuda::DeviceRows output = rowsOf(projection.output);
+        const cudaError_t started =
+            isRounded(projection) ? cuda::multiplyQuantized(*weight, planes, *bias, output, m_queue->stream())
+                                  : cuda::multiplyExact(*weight, rows, *bias, output, m_queue->stream());
+        if (Status good = start(started, "multiply"); !good)
+            return good;
+    }
+    return {};
+}
+
+Status CudaBackend::multiplyMany(Activations input, const Projection &projection)
+{
+    const cuda::DeviceRows rows = rowsOf(input);
+    const cuda::DeviceRows output = rowsOf(projection.output);
+    if (!m_cublas) {
+        for (std::int32_t first = 0; first < rows.rows; first += cuda::largestDecodeRows) {
+            const std::int32_t count = std::min(cuda::largestDecodeRows, rows.rows - first);
+            const auto few = [&](const cuda::DeviceRows &all) {
+                const cuda::DeviceRows some = part(all, first, count);
+                return Activations{some.data, some.rows, some.columns};
+            };
+            const Projection some{projection.weight, projection.bias, few(output)};
+            if (Status done = multiplyFew(few(rows), {&some, 1}); !done)
+                return done;
+        }
+        return {};
+    }
+    if (Status started = m_deferred.flush(); !started)
+        return started;
+    const Result<cuda::DeviceWeight> weight = m_weights->matrix(*projection.weight);
+    if (!weight)
+        return tl::unexpected(weight.error());
+    const Result<const float *> bias = vectorOf("bias", projection.bias, projection.weight->rows);
+    if (!bias)
+        return tl::unexpected(bias.error());
+    const auto precision =
+        m_precision == Precision::Fast ? cuda::ProductPrecision::Half : cuda::ProductPrecision::Exact;
+    const cuda::MatrixProductPlan plan =
+        cuda::matrixProductPlan(precision, weight->type, weight->rows, weight->columns, rows.rows);
+    const Result<std::byte *> scratch = reserve(m_product, plan.bytes);
+    if (!scratch)
+        return tl::unexpected(scratch.error());
+    m_queue->count(productOf(projection));
+    return start(cuda::multiplyMany(m_cublas->calls(), m_cublas->get(), precision, *weight, rows, *bias,
+                                    *scratch, output, m_queue->stream()),
+                 "multiply");
+}
+
+} // namespace tokenloupe

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/session/session.h"
+
+namespace tokenloupe {
+
+/// Whether what the plan puts on a device has room in what is free there. OutOfMemory names the sizes and
+/// what would fit: a shorter context, smaller types of keys and values.
+Status fitsDevice(const MemoryPlan &plan, const SessionSettings &settings, const ModelConfig &config,
+                  const DeviceNeeds &needs, const DeviceMemoryUse &use);
+
+} // namespace tokenloupe

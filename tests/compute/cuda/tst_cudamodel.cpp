@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/compute/cuda/cudafixture.h"
+#include "tests/support/testmain.h"
+#include "tests/support/testpaths.h"
+#include "tests/support/tinyarchitecture.h"
+#include "tests/transformer/runmodel.h"
+
+#include <QTemporaryDir>
+
+using namespace tokenloupe;
+using namespace tokenloupe::test;
+using nlohmann::json;
+
+namespace {
+
+using Ids = std::vector<std::uint32_t>;
+
+Ids randomIds(std::uint32_t vocabulary, std::size_t count, unsigned seed)
+{
+    std::mt19937 random(seed);
+    Ids ids(count);
+    for (std::uint32_t &id : ids)
+        id = static_cast<std::uint32_t>(random() % vocabulary);
+    return ids;
+}
+
+Ids greedy(RunModel &run, const Ids &prompt, std::size_t count)
+{
+    run.cache().truncate(run.sequence(), 0);
+    Ids generated;
+    Floats logits = run.feed(prompt);
+    while (generated.size() < count) {
+        generated.push_back(argmax(logits));
+        if (generated.size() < count)
+            logits = run.feed({generated.back()});
+    }
+    return generated;
+}
+
+/// Everything that passes by, and nothing of it changed.
+class CountingTap final : public ForwardTap
+{
+public:
+    bool wants(TapPoint, LayerIndex) override { return true; }
+    void take(TapPoint, LayerIndex, std::uint32_t, std::span<const float> values) override
+    {
+        count += values.size();
+    }
+    std::size_t count = 0;
+};
+
+} // namespace
+
+/// Whole models on the device that the host plays.
+class TestCudaModel : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void init() { cudahost::reset(); }
+    void cleanup() { TOKENLOUPE_NO_DEVICE_FAULTS(); }
+    void storiesIds_data();
+    void storiesIds();
+    void longPrompts_data();
+    void longPrompts();
+    void architectures_data();
+    void architectures();
+    void replaysGiveTheSame();
+    void tapsChangeNothing();
+    void waitsOnceAStep();
+    void timesOperations();
+    void countsMemory();
+};
+
+void TestCudaModel::storiesIds_data()
+{
+    QTest::addColumn<QString>("type");
+    QTest::addColumn<int>("precision");
+    QTest::addColumn<int>("tokens");
+    for (const char *type : {"f32", "f16", "q8_0", "q4_0", "bf16", "q5_1", "q5_0", "q4_1"}) {
+        QTest::addRow("%s, exact", type) << QString::fromLatin1(type) << int(Precision::Exact) << 16;
+        QTest::addRow("%s, fast", type) << QString::fromLatin1(type) << int(Precision::Fast) << 16;
+    }
+}
+
+void TestCudaModel::storiesIds()
+{
+    QFETCH(QString, type);
+    QFETCH(int, precision);
+    QFETCH(int, tokens);
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    RunOptions options;
+    options.precision = static_cast<Precision>(precision);
+    options.backend = hostedBackend();
+    RunModel run(folder / ("stories260K-" + type.toStdString() + ".gguf"), options);
+    const json golden =
+        type == QStringLiteral("f32")
+            ? readJson(folder / "golden_greedy_f32.json")["runs"][0]
+            : readJson(folder /
+                       "golden_greedy_other_types.json")["variants"][type.toUpper().toStdString()][0];
+    Ids expected = golden["generated_ids"];
+    expected.resize(std::min<std::size_t>(expected.size(), static_cast<std::size_t>(tokens)));
+    const Ids got = greedy(run, golden["prompt_ids"], expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        QVERIFY2(got[i] == expected[i],
+                 qPrintable(QStringLiteral("token %1: %2, expected %3").arg(i).arg(got[i]).arg(expected[i])));
+}
+
+void TestCudaModel::longPrompts_data()
+{
+    QTest::addColumn<int>("precision");
+    QTest::addColumn<int>("major");
+    QTest::addColumn<double>("bound");
+    QTest::newRow("exact") << int(Precision::Exact) << 9 << 1e-4;
+    QTest::newRow("fast") << int(Precision::Fast) << 9 << 3e-2;
+    QTest::newRow("fast, without tensor cores") << int(Precision::Fast) << 7 << 3e-2;
+}
+
+/// Many rows at once: products by cuBLAS, attention in tiles.
+void TestCudaModel::longPrompts()
+{
+    QFETCH(int, precision);
+    QFETCH(int, major);
+    QFETCH(double, bound);
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    cudahost::Settings settings;
+    settings.computeMajor = major;
+    settings.computeMinor = 5;
+    if (!cudahost::canBe(settings))
+        QSKIP("for a device that the host plays");
+    cudahost::reset(settings);
+    Result<std::shared_ptr<const Model>> model = Model::load(folder / "stories260K-q8_0.gguf");
+    QVERIFY(model);
+    const Ids ids = randomIds((*model)->config().vocabulary, 45, 7);
+    RunOptions options;
+    RunModel onCpu(*model, options);
+    const Floats expected = onCpu.feedAll(ids);
+    options.precision = static_cast<Precision>(precision);
+    options.backend = hostedBackend();
+    RunModel onDevice(*model, options);
+    const Floats got = onDevice.feedAll(ids, 30);
+    QVERIFY(worstDifference(got, expected) < bound);
+    QVERIFY(meanDivergence(expected, got, onCpu.vocabulary()) < bound * bound);
+    QCOMPARE(onDevice.backend().remark(), std::string());
+}
+
+void TestCudaModel::architectures_data()
+{
+    QTest::addColumn<QString>("name");
+    for (const TinyArchitecture &model : tinyArchitectures())
+        QTest::newRow(model.name.c_str()) << QString::fromStdString(model.name);
+}
+
+/// All logits of a prompt at once, in twos, and one by one.
+void TestCudaModel::architectures()
+{
+    QFETCH(QString, name);
+    TinyArchitecture architecture = tinyArchitectureNamed(name.toStdString());
+    architecture.headSize = 16; // the device takes no odd ones
+    QTemporaryDir folder;
+    const std::filesystem::path path = folder.path().toStdString() + "/model.gguf";
+    tinyArchitecture(architecture, tinyTensors(architecture)).write(path);
+    Result<std::shared_ptr<const Model>> model = Model::load(path);
+    QVERIFY(model);
+    const Ids ids = randomIds(architecture.vocabulary, 12, 5);
+    RunOptions options;
+    options.context = 64;
+    RunModel onCpu(*model, options);
+    const Floats expected = onCpu.feedAll(ids);
+    options.backend = hostedBackend();
+    RunModel onDevice(*model, options);
+    for (const std::uint32_t batch : {12U, 2U}) {
+        onDevice.cache().truncate(onDevice.sequence(), 0);
+        const double worst = worstDifference(onDevice.feedAll(ids, batch), expected);
+        QVERIFY2(worst < 2e-3, qPrintable(QStringLiteral("batches of %1: off by %2").arg(batch).arg(worst)));
+    }
+    onDevice.cache().truncate(onDevice.sequence(), 0);
+    const Floats last = onDevice.feed(ids, 1);
+    const Floats expectedLast(expected.end() - std::ptrdiff_t(architecture.vocabulary), expected.end());
+    QVERIFY(worstDifference(last, expectedLast) < 2e-3);
+}
+
+void TestCudaModel::replaysGiveTheSame()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    Result<std::shared_ptr<const Model>> model = Model::load(folder / "stories260K-q8_0.gguf");
+    QVERIFY(model);
+    const Ids ids = randomIds((*model)->config().vocabulary, 20, 6);
+    RunOptions options;
+    options.precision = Precision::Fast;
+    const auto never = hostedBackend(GraphUse::Never);
+    const auto replay = hostedBackend(GraphUse::Replay);
+    options.backend = never;
+    RunModel plain(*model, options);
+    options.backend = replay;
+    RunModel remembered(*model, options);
+    for (const std::uint32_t id : ids)
+        QVERIFY(plain.feed({id}) == remembered.feed({id}));
+    QCOMPARE(never->replays(), std::uint64_t(0));
+    QCOMPARE(replay->replays(), std::uint64_t(ids.size() - 1)); // the first made what launches need
+
+    // Another shape of pass, another place in the cache, and back.
+    QVERIFY(plain.feed({1, 2, 3}) == remembered.feed({1, 2, 3}));
+    plain.cache().truncate(plain.sequence(), 7);
+    remembered.cache().truncate(remembered.sequence(), 7);
+    QVERIFY(plain.feed({4}) == remembered.feed({4}));
+    QVERIFY(plain.feedAll({5, 6}) == remembered.feedAll({5, 6}));
+    QCOMPARE(replay->replays(), std::uint64_t(ids.size())); // the one token more
+    // Two rows of logits needed more room, so one row lies elsewhere now.
+    for (const std::uint32_t id : {7U, 8U, 9U})
+        QVERIFY(plain.feed({id}) == remembered.feed({id}));
+    QCOMPARE(replay->replays(), std::uint64_t(ids.size() + 2));
+}
+
+void TestCudaModel::tapsChangeNothing()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    for (const Precision precision : {Precision::Exact, Precision::Fast}) {
+        RunOptions options;
+        options.precision = precision;
+        options.backend = hostedBackend();
+        RunModel run(folder / "stories260K-q4_0.gguf", options);
+        const Ids ids = {1, 403, 407, 261};
+        const Floats expected = run.feed(ids, 1);
+        run.cache().truncate(run.sequence(), 0);
+        CountingTap tap;
+        QVERIFY(run.feed(ids, 1, &tap) == expected);
+        QVERIFY(tap.count > 10000);
+    }
+}
+
+/// A remembered step is: inputs to the device, one launch, logits from it.
+void TestCudaModel::waitsOnceAStep()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    cudahost::Settings settings;
+    settings.completion = cudahost::Completion::Deferred;
+    cudahost::reset(settings);
+    RunOptions options;
+    options.backend = hostedBackend();
+    RunModel run(folder / "stories260K-f32.gguf", options);
+    const Ids prompt = {1, 403, 407, 261};
+    Floats logits = run.feed(prompt);
+    RunOptions onCpu;
+    RunModel reference(folder / "stories260K-f32.gguf", onCpu);
+    QVERIFY(worstDifference(logits, reference.feed(prompt)) < 1e-3);
+    for (std::uint32_t id : {5U, 6U, 7U, 8U})
+        QVERIFY(worstDifference(run.feed({id}), reference.feed({id})) < 1e-3);
+}
+
+/// Only when asked, and without a change of the results.
+void TestCudaModel::timesOperations()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    const auto backend = hostedBackend();
+    RunOptions options;
+    options.backend = backend;
+    RunModel run(folder / "stories260K-q8_0.gguf", options);
+    const Ids ids = {1, 403, 407, 261};
+    const Floats expected = run.feed(ids, 1);
+    QVERIFY(!backend->takeOperationTimes().isMeasured());
+    const std::uint64_t replays = backend->replays();
+    backend->measureOperations(Measuring::On);
+    run.cache().truncate(run.sequence(), 0);
+    QVERIFY(run.feed(ids, 1) == expected);
+    QCOMPARE(backend->replays(), replays);
+    const OperationTimes times = backend->takeOperationTimes();
+    for (std::size_t i = 0; i < operationCount; ++i)
+        QVERIFY2(times.ms[i] > 0.0F, qPrintable(QString::number(i)));
+    QVERIFY(times.of(Operation::Product) > times.of(Operation::Copy));
+    QVERIFY(!backend->takeOperationTimes().isMeasured());
+    backend->measureOperations(Measuring::Off);
+    run.cache().truncate(run.sequence(), 0);
+    QVERIFY(run.feed(ids, 1) == expected);
+    QVERIFY(backend->replays() > replays);
+    QVERIFY(!backend->takeOperationTimes().isMeasured());
+}
+
+void TestCudaModel::countsMemory()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    const auto backend = hostedBackend();
+    const auto empty = backend->deviceMemory();
+    QVERIFY(empty);
+    QCOMPARE(empty->totalBytes, std::uint64_t(cudahost::settings().cardBytes));
+    QCOMPARE(empty->weightBytes, std::uint64_t(0));
+    RunOptions options;
+    options.backend = backend;
+    RunModel run(folder / "stories260K-f16.gguf", options);
+    run.feed({1, 2, 3});
+    const auto used = backend->deviceMemory();
+    QVERIFY(used);
+    QVERIFY(used->weightBytes >= run.model().weightsBytes());
+    QVERIFY(used->libraryBytes > 0);
+    QCOMPARE(used->usedBytes(), std::uint64_t(cudahost::allocatedBytes()));
+    QVERIFY(used->usedBytes() > used->weightBytes + used->libraryBytes + run.cache().pools().front().bytes());
+    QVERIFY(used->freeBytes < empty->freeBytes);
+}
+
+TOKENLOUPE_TEST_MAIN(TestCudaModel)
+#include "tst_cudamodel.moc"

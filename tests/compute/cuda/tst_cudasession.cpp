@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/compute/cuda/cudafixture.h"
+#include "tests/session/sessionfixture.h"
+#include "tests/support/testmain.h"
+#include "tests/support/testpaths.h"
+
+using namespace tokenloupe;
+using namespace tokenloupe::test;
+
+namespace {
+
+Result<std::shared_ptr<Backend>> makeHosted(BackendKind kind, int threads)
+{
+    if (kind == BackendKind::Cpu)
+        return makeCpuBackend(threads);
+    const Result<CudaDevice> device = findCudaDevice();
+    if (!device)
+        return tl::unexpected(device.error());
+    return CudaBackend::create(*device, GraphUse::Replay);
+}
+
+std::unique_ptr<Session> open(const std::shared_ptr<const LoadedModel> &model, SessionSettings settings)
+{
+    auto session = Session::create(model, settings, nullptr, {}, makeHosted);
+    if (!session)
+        QTest::qFail(session.error().text().c_str(), __FILE__, __LINE__);
+    return session ? std::move(*session) : nullptr;
+}
+
+std::vector<TokenId> greedy(Session &session, std::span<const TokenId> prompt, int count)
+{
+    std::vector<TokenId> drawn;
+    if (!session.prefill(prompt, 1))
+        return drawn;
+    for (int i = 0; i < count; ++i) {
+        const auto step = session.step(SessionFixture::request(0.0F));
+        if (!step)
+            break;
+        drawn.push_back(step->token);
+    }
+    return drawn;
+}
+
+} // namespace
+
+/// Sessions on the device that the host plays, beside ones on the CPU.
+class TestCudaSession : public QObject
+{
+    Q_OBJECT
+
+private slots:
+    void initTestCase();
+    void init() { cudahost::reset(); }
+    void cleanup() { TOKENLOUPE_NO_DEVICE_FAULTS(); }
+    void runsWhereItIsAsked();
+    void fallsBack();
+    void sameTokens_data();
+    void sameTokens();
+    void reusesRewindsAndForks();
+    void sharesWeights();
+    void smolModel();
+
+private:
+    SessionFixture m_fixture;
+    std::shared_ptr<const LoadedModel> m_model;
+};
+
+void TestCudaSession::initTestCase()
+{
+    TinyModelOptions options;
+    options.type = TinyType::Q4_0;
+    m_model = m_fixture.load(options);
+    QVERIFY(m_model);
+}
+
+void TestCudaSession::runsWhereItIsAsked()
+{
+    SessionSettings settings;
+    settings.backend = BackendKind::Cuda;
+    settings.contextTokens = 64;
+    const auto session = open(m_model, settings);
+    QVERIFY(session);
+    QCOMPARE(session->backend().name(), std::string("CUDA"));
+    QVERIFY(!session->backend().deviceName().empty());
+    QCOMPARE(session->backend().remark(), std::string());
+    QCOMPARE(session->fallbackReason(), std::string());
+    QVERIFY(session->settings().backend == BackendKind::Cuda);
+    QCOMPARE(session->settings().threads, usableCores()); // what the CPU would have, for going back
+    QVERIFY(cudahost::allocatedBytes() > session->plan().bytesOf(MemoryPart::KvCache));
+    settings.backend = BackendKind::Cpu;
+    QVERIFY(session->reconfigure(settings));
+    QCOMPARE(session->backend().name(), std::string("CPU"));
+    QCOMPARE(cudahost::allocationCount(), std::size_t(0));
+}
+
+void TestCudaSession::fallsBack()
+{
+    SessionSettings settings;
+    settings.backend = BackendKind::Cuda;
+    settings.contextTokens = 64;
+    cudahost::Settings none;
+    none.driverVersion = 0;
+    if (!cudahost::canBe(none))
+        QSKIP("for a device that the host plays");
+    cudahost::reset(none);
+    const auto session = open(m_model, settings);
+    QVERIFY(session);
+    QCOMPARE(session->backend().name(), std::string("CPU"));
+    QVERIFY(session->settings().backend == BackendKind::Cpu);
+    QVERIFY(session->fallbackReason().find("no NVIDIA driver") != std::string::npos);
+    QVERIFY(session->prefill(SessionFixture::ids(5), 1));
+
+    // A program without the backend.
+    const auto without = Session::create(m_model, settings);
+    QVERIFY(without);
+    QVERIFY((*without)->fallbackReason().find("cuda") != std::string::npos);
+
+    // A model that the kernels do not take.
+    cudahost::reset();
+    TinyModelOptions odd;
+    odd.headSize = 12;
+    odd.name = "odd";
+    const auto other = m_fixture.load(odd);
+    QVERIFY(other);
+    const auto onCpu = open(other, settings);
+    QVERIFY(onCpu);
+    QCOMPARE(onCpu->backend().name(), std::string("CPU"));
+    QVERIFY(onCpu->fallbackReason().find("heads of 12") != std::string::npos);
+}
+
+void TestCudaSession::sameTokens_data()
+{
+    QTest::addColumn<int>("overflow");
+    QTest::addColumn<int>("keyType");
+    QTest::addColumn<int>("precision");
+    QTest::newRow("plain") << int(OverflowPolicy::Stop) << int(KvType::F32) << int(Precision::Exact);
+    QTest::newRow("half cache, fast")
+        << int(OverflowPolicy::Stop) << int(KvType::F16) << int(Precision::Fast);
+    QTest::newRow("streaming") << int(OverflowPolicy::Streaming) << int(KvType::F32) << int(Precision::Exact);
+}
+
+void TestCudaSession::sameTokens()
+{
+    QFETCH(int, overflow);
+    QFETCH(int, keyType);
+    QFETCH(int, precision);
+    SessionSettings settings;
+    settings.contextTokens = 40;
+    settings.blockTokens = 8;
+    settings.batchTokens = 12;
+    settings.overflow = static_cast<OverflowPolicy>(overflow);
+    settings.keyType = settings.valueType = static_cast<KvType>(keyType);
+    settings.precision = static_cast<Precision>(precision);
+    const bool streams = settings.overflow == OverflowPolicy::Streaming;
+    const int count = streams ? 30 : 12; // beyond the context
+    const auto prompt = SessionFixture::ids(20);
+    const auto onCpu = open(m_model, settings);
+    settings.backend = BackendKind::Cuda;
+    const auto onDevice = open(m_model, settings);
+    const auto expected = greedy(*onCpu, prompt, count);
+    QCOMPARE(expected.size(), std::size_t(count));
+    QVERIFY(greedy(*onDevice, prompt, count) == expected);
+    if (streams)
+        QVERIFY(onDevice->cacheSnapshot()->counters.droppedTokens > 0);
+}
+
+void TestCudaSession::reusesRewindsAndForks()
+{
+    SessionSettings settings;
+    settings.contextTokens = 96;
+    settings.sequences = 2;
+    settings.blockTokens = 8;
+    settings.precision = Precision::Exact;
+    const auto onCpu = open(m_model, settings);
+    settings.backend = BackendKind::Cuda;
+    const auto onDevice = open(m_model, settings);
+    const auto both = [&](const auto &check) { return check(*onCpu) == check(*onDevice); };
+    const auto prompt = SessionFixture::ids(21);
+    QVERIFY(greedy(*onCpu, prompt, 6) == greedy(*onDevice, prompt, 6));
+
+    // The same beginning: found, not computed.
+    auto longer = SessionFixture::ids(30);
+    std::vector<std::uint32_t> reused;
+    for (Session *session : {onCpu.get(), onDevice.get()}) {
+        const auto run = session->prefill(longer, 2);
+        QVERIFY(run);
+        reused.push_back(run->reusedTokens);
+    }
+    QCOMPARE(reused[0], reused[1]);
+    QVERIFY(reused[1] >= 16);
+    const auto steps = [&](int count) {
+        return both([&](Session &session) {
+            std::vector<TokenId> drawn;
+            for (int i = 0; i < count; ++i)
+                drawn.push_back(session.step(SessionFixture::request(0.0F))->token);
+            return drawn;
+        });
+    };
+    QVERIFY(steps(5));
+
+    // A branch in the middle of a block, which is copied; both go on.
+    std::vector<RunId> parents;
+    for (Session *session : {onCpu.get(), onDevice.get()}) {
+        parents.push_back(session->run());
+        QVERIFY(session->fork(StepIndex(3), 5));
+        StepRequest forced = SessionFixture::request(0.0F);
+        forced.force = TokenId(tinyFirstByte + 65);
+        QVERIFY(session->step(forced));
+    }
+    QVERIFY(steps(4));
+    QVERIFY(onDevice->cacheSnapshot()->counters.copiedBlocks > 0);
+    QVERIFY(onCpu->activate(parents[0]));
+    QVERIFY(onDevice->activate(parents[1]));
+    QVERIFY(steps(3));
+    QVERIFY(onCpu->rewind(StepIndex(2)));
+    QVERIFY(onDevice->rewind(StepIndex(2)));
+    QVERIFY(steps(4));
+    QVERIFY(onCpu->cacheSnapshot()->counters == onDevice->cacheSnapshot()->counters);
+}
+
+/// Other settings for the same model bring only what differs.
+void TestCudaSession::sharesWeights()
+{
+    SessionSettings settings;
+    settings.backend = BackendKind::Cuda;
+    settings.contextTokens = 64;
+    const auto session = open(m_model, settings);
+    const std::size_t before = cudahost::allocatedBytes();
+    settings.contextTokens = 80;
+    QVERIFY(session->reconfigure(settings));
+    QVERIFY(session->prefill(SessionFixture::ids(12), 1));
+    const auto other = open(m_model, settings);
+    QVERIFY(other);
+    const std::uint64_t weights = session->plan().bytesOf(MemoryPart::Weights);
+    QVERIFY(cudahost::allocatedBytes() < 2 * before + weights);
+    QVERIFY(other->prefill(SessionFixture::ids(12), 1));
+}
+
+void TestCudaSession::smolModel()
+{
+    TOKENLOUPE_NEED_SMOL(path);
+    const auto model = loadModel(path);
+    QVERIFY(model);
+    SessionSettings settings;
+    settings.contextTokens = 64;
+    settings.precision = Precision::Fast;
+    settings.keyType = settings.valueType = KvType::F16;
+    const auto prompt = rawPrompt(**model, "The capital of France is");
+    QVERIFY(prompt);
+    std::vector<TokenId> ids = prompt->ids();
+    const auto onCpu = open(*model, settings);
+    settings.backend = BackendKind::Cuda;
+    const auto onDevice = open(*model, settings);
+    constexpr int count = 3;
+    const auto expected = greedy(*onCpu, ids, count);
+    QCOMPARE(expected.size(), std::size_t(count));
+    QVERIFY(greedy(*onDevice, ids, count) == expected);
+}
+
+TOKENLOUPE_TEST_MAIN(TestCudaSession)
+#include "tst_cudasession.moc"
