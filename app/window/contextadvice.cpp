@@ -19,15 +19,19 @@ QString tr(const char *text)
 /// memory that is free now; 0: not even one.
 std::uint32_t largerContext(const EngineStatus &status)
 {
-    const std::uint64_t present = status.plan.total();
-    const std::uint64_t room = availableMemoryBytes();
+    // Of the memory that the cache lies in.
+    const MemoryPlace place = status.plan.hasDevice() ? MemoryPlace::Device : MemoryPlace::Host;
+    const std::uint64_t present = status.plan.bytesIn(place);
+    const std::uint64_t room = place == MemoryPlace::Host ? availableMemoryBytes()
+                               : status.deviceMemory      ? status.deviceMemory->freeBytes
+                                                          : 0;
     std::uint32_t fits = 0;
     SessionSettings settings = status.session;
     const std::uint32_t trained = status.model->config().contextTrain;
     while (settings.contextTokens < trained) {
         settings.contextTokens = settings.contextTokens > trained / 2 ? trained : settings.contextTokens * 2;
-        const auto plan = sessionPlan(*status.model, settings);
-        if (!plan || plan->total() > present + room)
+        const auto plan = sessionPlan(*status.model, settings, status.deviceNeeds);
+        if (!plan || plan->bytesIn(place) > present + room)
             break;
         fits = settings.contextTokens;
     }

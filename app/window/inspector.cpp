@@ -3,8 +3,9 @@
 
 namespace tokenloupe {
 
-Inspector::Inspector(QObject *parent)
+Inspector::Inspector(DeviceSource devices, QObject *parent)
     : QObject(parent)
+    , host(std::move(devices))
     , pump(host.mailbox(), runs)
     , selection(runs)
     , explanations(host, runs, selection)

@@ -19,7 +19,7 @@ class Inspector : public QObject
     Q_OBJECT
 
 public:
-    explicit Inspector(QObject *parent = nullptr);
+    explicit Inspector(DeviceSource devices = cpuAlone(), QObject *parent = nullptr);
 
     InspectorContext context();
 

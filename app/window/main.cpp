@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/window/mainwindow.h"
+#include "engine/compute/cuda/makecuda.h"
 #include "widgets/theme/theme.h"
 
 #include <QApplication>
@@ -41,7 +42,7 @@ int main(int argc, char *argv[])
                                                                 : ThemeMode::System);
     Theme::instance().install();
 
-    MainWindow window;
+    MainWindow window({cudaDevices, makeBackendOn});
     if (!window.restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray()))
         window.resize(1600, 1000);
     const QStringList size = parser.value(sizeOption).split(QLatin1Char('x'));

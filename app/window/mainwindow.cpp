@@ -38,8 +38,9 @@
 
 namespace tokenloupe {
 
-MainWindow::MainWindow(QWidget *parent)
+MainWindow::MainWindow(DeviceSource devices, QWidget *parent)
     : QMainWindow(parent)
+    , m_inspector(std::move(devices))
     , m_context(m_inspector.context())
 {
     setWindowTitle(QStringLiteral("Tokenloupe"));
@@ -59,6 +60,7 @@ MainWindow::MainWindow(QWidget *parent)
     createStatusBar();
     m_palette = new CommandPalette(this);
     connectEngine();
+    connectDevice();
     refreshActions();
     refreshStatusBar();
 }
@@ -118,8 +120,12 @@ void MainWindow::createToolBars()
     addToolBar(Qt::TopToolBarArea, m_messageRow);
     m_messageRow->hide();
     connect(m_message, &MessageBar::closed, m_messageRow, &QWidget::hide);
-    // The only advice with a button so far: other settings of the engine.
-    connect(m_message, &MessageBar::actionTriggered, this, &MainWindow::showEngineSettings);
+    connect(m_message, &MessageBar::actionTriggered, this, [this] {
+        if (m_messageAction)
+            m_messageAction();
+        else
+            showEngineSettings();
+    });
 }
 
 void MainWindow::createStatusBar()
@@ -176,19 +182,6 @@ void MainWindow::connectEngine()
         }
         m_chat->focusInput();
     });
-    connect(&host, &EngineHost::modelFailed, this, [this](const QString &path, const QString &message) {
-        if (message.isEmpty())
-            return; // cancelled by the user
-        const QString kept = m_openPath.isEmpty()
-                                 ? tr("No model is open.")
-                                 : tr("%1 stays open.").arg(QFileInfo(m_openPath).fileName());
-        showMessage({MessageKind::Error,
-                     tr("%1 could not be opened.").arg(QFileInfo(path).fileName()),
-                     message,
-                     kept,
-                     {},
-                     {}});
-    });
     connect(&m_inspector.runs, &RunStore::runEnded, this, [this](RunId id) {
         const Run *run = m_inspector.runs.run(id);
         if (run && run->end == EndReason::Context)
@@ -220,8 +213,9 @@ void MainWindow::refreshAttentionKinds()
             attentionVariants(*shape, status.session.keyType, status.session.valueType));
 }
 
-void MainWindow::showMessage(const Message &message)
+void MainWindow::showMessage(const Message &message, const std::function<void()> &action)
 {
+    m_messageAction = action;
     m_messageRow->show();
     m_message->showMessage(message);
 }
@@ -301,9 +295,12 @@ void MainWindow::refreshStatusBar()
     case EngineState::Comparing:
         engine = tr("engine comparing precisions");
         break;
+    case EngineState::TraceOnly:
+        engine = tr("trace only: the device is lost");
+        break;
     }
     const bool busy = status.state != EngineState::NoModel && status.state != EngineState::Idle &&
-                      status.state != EngineState::Paused;
+                      status.state != EngineState::Paused && status.state != EngineState::TraceOnly;
     engine = QString((busy ? QStringLiteral("● ") : QStringLiteral("○ ")) + engine);
     QString kernels;
     if (status.model) {

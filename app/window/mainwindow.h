@@ -6,7 +6,9 @@
 
 #include <QMainWindow>
 #include <QSettings>
+#include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 class QLabel;
@@ -34,7 +36,7 @@ class MainWindow : public QMainWindow
     Q_OBJECT
 
 public:
-    explicit MainWindow(QWidget *parent = nullptr);
+    explicit MainWindow(DeviceSource devices = cpuAlone(), QWidget *parent = nullptr);
     ~MainWindow() override;
 
     Inspector &inspector() { return m_inspector; }
@@ -62,33 +64,37 @@ private:
     void createThemeMenu(QMenu *menu);
     void createColourMenu(QMenu *menu);
     void createDeviceMenu();
-    void fillDeviceMenu(QAction *settings);
     void createPrecisionActions();
     void compareAtStep();
     void createToolBars();
     void createStatusBar();
     void connectEngine();
+    void connectDevice();
+    void noteChosenDevice(const SessionSettings &chosen);
+    void rememberSession();
+    void tellDevice();
+    void tellModelFailed(const QString &path, const QString &why);
 
     void chooseModel();
     void chooseModelFolder();
     void fillRecentMenu();
     void refreshAttentionKinds();
     void showEngineSettings();
-    SessionSettings savedSession() const;
-    void saveSession(const SessionSettings &session);
     void runPressed();
     void stepPressed();
     void refreshActions();
     void refreshStatusBar();
     void refreshTraceLabel();
-    void showMessage(const Message &message);
+    /// `action`: of the message's button; none: it shows the engine's settings.
+    void showMessage(const Message &message, const std::function<void()> &action = {});
 
     QSettings m_settings;
     Inspector m_inspector;
     InspectorContext m_context;
     KvCachePanel *m_cache = nullptr;
-    SessionSettings m_session;      ///< for the next model that is opened
-    ModelLoadOptions m_loadOptions; ///< the same
+    SessionSettings m_session;                     ///< for the next model that is opened
+    std::optional<SessionSettings> m_chosenDevice; ///< the engine has not taken it yet
+    ModelLoadOptions m_loadOptions;                ///< the same
     EngineSettingsDialog *m_engineSettings = nullptr;
     QString m_openPath; // of the model that is open
 
@@ -99,6 +105,7 @@ private:
     Workspaces *m_workspaces = nullptr;
     CommandPalette *m_palette = nullptr;
     MessageBar *m_message = nullptr;
+    std::function<void()> m_messageAction;
     QToolBar *m_messageRow = nullptr;
     QMenu *m_recentMenu = nullptr;
     QMenu *m_modelMenu = nullptr;

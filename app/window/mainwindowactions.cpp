@@ -6,11 +6,9 @@
 #include "app/window/paneldock.h"
 #include "app/window/workspaces.h"
 #include "widgets/controls/panel.h"
-#include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/views/chat/chatpanel.h"
 #include "widgets/views/precision/precisionpanel.h"
-#include "widgets/views/settings/enginesettingsdialog.h"
 
 #include <QAction>
 #include <QActionGroup>
@@ -259,151 +257,12 @@ void MainWindow::createColourMenu(QMenu *menu)
     }
 }
 
-void MainWindow::createDeviceMenu()
-{
-    m_deviceMenu = new QMenu(tr("Device"), this);
-    m_session = savedSession();
-    m_loadOptions.quantization =
-        loadQuantizationOf(m_settings.value(QStringLiteral("engine/quantize")).toString().toStdString())
-            .value_or(LoadQuantization::AsStored);
-    m_engineSettings = new EngineSettingsDialog(m_context, this);
-    connect(m_engineSettings, &EngineSettingsDialog::applied, this, [this] {
-        const EngineStatus &status = m_inspector.host.status();
-        m_session = status.session;
-        saveSession(m_session);
-        m_loadOptions.quantization = status.model->options.quantization;
-        const std::string_view quantize = loadQuantizationName(m_loadOptions.quantization);
-        m_settings.setValue(QStringLiteral("engine/quantize"),
-                            QString::fromUtf8(quantize.data(), qsizetype(quantize.size())));
-    });
-    auto *settings = new QAction(tr("Precision, context and cache…"), this);
-    settings->setIcon(Theme::instance().icon(QStringLiteral("settings")));
-    settings->setData(tr("Engine: precision, context, cache, threads"));
-    m_actions.push_back(settings);
-    connect(settings, &QAction::triggered, this, &MainWindow::showEngineSettings);
-    createPrecisionActions();
-    connect(m_deviceMenu, &QMenu::aboutToShow, this, [this, settings] { fillDeviceMenu(settings); });
-}
-
-void MainWindow::createPrecisionActions()
-{
-    auto *group = new QActionGroup(this);
-    for (const Precision precision : {Precision::Exact, Precision::Fast}) {
-        const QString title = precision == Precision::Fast ? tr("Fast") : tr("Exact");
-        auto *action = new QAction(tr("%1 precision").arg(title), this);
-        action->setCheckable(true);
-        action->setToolTip(precisionSummary(precision));
-        action->setData(tr("Precision: %1").arg(title));
-        group->addAction(action);
-        addAction(action);
-        m_actions.push_back(action);
-        m_precisions.push_back(action);
-        connect(action, &QAction::triggered, this, [this, precision] {
-            SessionSettings changed = m_inspector.host.status().session;
-            if (changed.precision == precision)
-                return;
-            changed.precision = precision;
-            m_inspector.host.configure(changed);
-        });
-    }
-}
-
 void MainWindow::compareAtStep()
 {
     PanelDock *dock = m_docks.at(QStringLiteral("precision"));
     dock->show();
     dock->raise();
     m_precision->compareStep();
-}
-
-void MainWindow::fillDeviceMenu(QAction *settings)
-{
-    m_deviceMenu->clear();
-    const EngineStatus &status = m_inspector.host.status();
-    if (!status.model)
-        return;
-    m_deviceMenu->addAction(settings);
-    const auto choice = [this](const QString &text, bool current,
-                               const std::function<void(SessionSettings &)> &change) {
-        QAction *action = m_deviceMenu->addAction(text);
-        action->setCheckable(true);
-        action->setChecked(current);
-        connect(action, &QAction::triggered, this, [this, change] {
-            SessionSettings changed = m_inspector.host.status().session;
-            change(changed);
-            m_inspector.host.configure(changed);
-        });
-    };
-    m_deviceMenu->addSection(tr("Precision"));
-    for (QAction *action : m_precisions)
-        m_deviceMenu->addAction(action);
-    m_deviceMenu->addSection(tr("Threads"));
-    for (int threads = 1; threads <= usableCores(); threads = threads < 4 ? threads + 1 : threads * 2)
-        choice(counted(std::uint64_t(threads), tr("thread"), tr("threads")), threads == status.threads,
-               [threads](SessionSettings &changed) { changed.threads = threads; });
-    m_deviceMenu->addSection(tr("Context"));
-    const std::uint32_t trained = status.model->config().contextTrain;
-    for (std::uint32_t context = 512; context <= 131072; context *= 2) {
-        if (context > trained && context / 2 >= trained)
-            break;
-        const std::uint32_t tokens = std::min(context, trained);
-        choice(tr("%1 tokens").arg(formatCount(tokens)), tokens == status.session.contextTokens,
-               [tokens](SessionSettings &changed) { changed.contextTokens = tokens; });
-    }
-}
-
-void MainWindow::showEngineSettings()
-{
-    m_engineSettings->show();
-    m_engineSettings->raise();
-    m_engineSettings->activateWindow();
-}
-
-SessionSettings MainWindow::savedSession() const
-{
-    SessionSettings session;
-    session.precision =
-        m_settings.value(QStringLiteral("engine/precision")).toString() == QLatin1String("exact")
-            ? Precision::Exact
-            : Precision::Fast;
-    const auto number = [this](const char *name, std::uint32_t fallback) {
-        return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(name)), fallback).toUInt();
-    };
-    const auto name = [this](const char *key) {
-        return m_settings.value(QString(QStringLiteral("engine/") + QLatin1String(key)))
-            .toString()
-            .toStdString();
-    };
-    session.threads = int(number("threads", 0));
-    session.contextTokens = number("context", 0);
-    session.batchTokens = number("batch", session.batchTokens);
-    session.blockTokens = number("block", session.blockTokens);
-    session.sequences = number("sequences", session.sequences);
-    session.sinkTokens = number("sinks", session.sinkTokens);
-    session.keyType = kvTypeOf(name("keys")).value_or(session.keyType);
-    session.valueType = kvTypeOf(name("values")).value_or(session.valueType);
-    session.overflow = overflowPolicyOf(name("overflow")).value_or(session.overflow);
-    return session;
-}
-
-void MainWindow::saveSession(const SessionSettings &session)
-{
-    const auto save = [this](const char *name, const QVariant &value) {
-        m_settings.setValue(QString(QStringLiteral("engine/") + QLatin1String(name)), value);
-    };
-    const auto text = [](std::string_view name) {
-        return QString::fromUtf8(name.data(), qsizetype(name.size()));
-    };
-    save("precision", text(precisionName(session.precision)));
-    save("threads", session.threads);
-    save("context", session.contextTokens);
-    save("batch", session.batchTokens);
-    save("block", session.blockTokens);
-    save("sequences", session.sequences);
-    save("sinks", session.sinkTokens);
-    save("keys", text(kvTypeName(session.keyType)));
-    save("values", text(kvTypeName(session.valueType)));
-    save("overflow", text(overflowPolicyName(session.overflow)));
 }
 
 void MainWindow::runPressed()
@@ -429,23 +288,25 @@ void MainWindow::refreshActions()
     const bool model = status.model != nullptr;
     const bool working = status.state == EngineState::Running || status.state == EngineState::Prefilling;
     const bool loading = status.state == EngineState::Loading;
-    m_run->setEnabled(model && !working && !loading);
+    const bool lost = status.state == EngineState::TraceOnly;
+    m_run->setEnabled(model && !working && !loading && !lost);
     m_pause->setEnabled(status.state == EngineState::Running);
-    m_step->setEnabled(model && status.state != EngineState::Prefilling && !loading);
+    m_step->setEnabled(model && !lost && status.state != EngineState::Prefilling && !loading);
     m_stop->setEnabled(working || status.state == EngineState::Paused);
     const bool measuring = status.state == EngineState::Measuring;
     const bool comparing = status.state == EngineState::Comparing;
     m_cancel->setEnabled(loading || measuring || comparing || status.state == EngineState::Prefilling);
     const StepRef selected = m_inspector.selection.current();
-    m_branch->setEnabled(model && selected.isValid() && selected.run == status.run &&
+    m_branch->setEnabled(model && selected.isValid() && selected.run == status.run && !lost &&
                          status.state != EngineState::Prefilling && !loading && !measuring && !comparing);
-    m_compare->setEnabled(model && selected.isValid() && !working && !loading && !measuring && !comparing);
+    m_compare->setEnabled(model && selected.isValid() && !lost && !working && !loading && !measuring &&
+                          !comparing);
     for (std::size_t i = 0; i < m_precisions.size(); ++i) {
         m_precisions[i]->setEnabled(model && !loading);
         m_precisions[i]->setChecked(model && std::size_t(status.session.precision) == i);
     }
     const bool talked = !m_inspector.conversation.entries().empty();
-    m_regenerate->setEnabled(model && talked && !loading);
+    m_regenerate->setEnabled(model && talked && !loading && !lost);
     m_editLast->setEnabled(m_inspector.conversation.canEditLast());
     m_newChat->setEnabled(model);
 }

@@ -142,15 +142,22 @@ void RunToolBar::refreshStatus()
             type += QString(QStringLiteral(" · ") + formatBytes(model.weightsBytes()));
         m_model->setText(QString(name + QStringLiteral("  ") + type));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
-        const QString threads = counted(status.threads, tr("thread"), tr("threads"));
+        const bool isCpu = status.session.backend == BackendKind::Cpu;
+        const QString threads = isCpu ? counted(status.threads, tr("thread"), tr("threads")) : QString();
         QString device = status.device;
-        if (!m_isNarrow)
+        const qsizetype room = m_isNarrow ? 16 : 32;
+        if (!isCpu && device.size() > room)
+            device = QString(device.left(room - 1) + QStringLiteral("…"));
+        if (!m_isNarrow && isCpu)
             device += QStringLiteral(" · ") + threads;
         device += QStringLiteral(" · ") + precisionTitle(status.session.precision);
         m_device->setText(device);
-        m_device->setToolTip(QString(threads + QLatin1Char('\n') +
-                                     precisionSummary(status.session.precision) + QLatin1Char('\n') +
-                                     weightKernelsText(model, status.session.precision)));
+        QStringList lines{isCpu ? QString() : status.device, threads, status.fallbackReason,
+                          precisionSummary(status.session.precision)};
+        if (isCpu)
+            lines << weightKernelsText(model, status.session.precision);
+        lines.removeAll(QString());
+        m_device->setToolTip(lines.join(QLatin1Char('\n')));
     } else {
         m_model->setText(status.state == EngineState::Loading ? tr("Loading…") : tr("Open a model"));
         m_model->setToolTip({});
@@ -189,6 +196,9 @@ void RunToolBar::refreshPosition()
         break;
     case EngineState::Comparing:
         state = tr("comparing");
+        break;
+    case EngineState::TraceOnly:
+        state = tr("trace only");
         break;
     }
     const StepRef selected = m_context.selection.current();

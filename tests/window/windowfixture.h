@@ -40,9 +40,9 @@ public:
         settings.setValue(QStringLiteral("engine/context"), 16384);
     }
 
-    explicit WindowFixture(const QSize &size = {1600, 1000})
+    explicit WindowFixture(const QSize &size = {1600, 1000}, DeviceSource devices = cpuAlone())
     {
-        window = std::make_unique<MainWindow>();
+        window = std::make_unique<MainWindow>(std::move(devices));
         window->resize(size);
         window->restoreLayout();
         window->show();

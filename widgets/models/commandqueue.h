@@ -23,7 +23,8 @@ enum class CommandTag : std::uint8_t {
     Cache,
     Branch,
     Measure,
-    Compare
+    Compare,
+    Operations,
 };
 
 struct EngineCommand

@@ -5,9 +5,9 @@
 
 namespace tokenloupe {
 
-EngineHost::EngineHost(QObject *parent)
+EngineHost::EngineHost(DeviceSource devices, QObject *parent)
     : QObject(parent)
-    , m_worker(std::make_unique<Worker>(*this))
+    , m_worker(std::make_unique<Worker>(*this, std::move(devices)))
 {}
 
 EngineHost::~EngineHost() = default;
@@ -83,6 +83,11 @@ void EngineHost::setCacheUse(CacheUse use)
     m_worker->setCacheUse(use);
 }
 
+void EngineHost::measureOperations(Measuring measuring)
+{
+    m_worker->measureOperations(measuring);
+}
+
 void EngineHost::branch(StepIndex step)
 {
     m_worker->branch(step);
@@ -101,6 +106,12 @@ void EngineHost::measureWithoutCache(const RunRecord &start, const std::vector<S
 void EngineHost::comparePrecisions(const CompareRequest &request)
 {
     m_worker->comparePrecisions(request);
+}
+
+void EngineHost::acceptDevices(const DeviceList &devices)
+{
+    m_devices = devices;
+    Q_EMIT devicesChanged();
 }
 
 void EngineHost::acceptCache(std::shared_ptr<const CacheSnapshot> cache)

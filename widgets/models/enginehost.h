@@ -5,6 +5,7 @@
 #include "engine/compare/positioncomparison.h"
 #include "engine/session/session.h"
 #include "engine/trace/tracemailbox.h"
+#include "widgets/models/devicesource.h"
 
 #include <QObject>
 #include <QString>
@@ -14,8 +15,19 @@
 
 namespace tokenloupe {
 
-/// Measuring: steps of a run are computed anew, without the cache. Comparing: in both precisions.
-enum class EngineState { NoModel, Loading, Idle, Prefilling, Running, Paused, Measuring, Comparing };
+/// Measuring: steps of a run are computed anew, without the cache. Comparing: in both precisions. TraceOnly:
+/// the device is lost; what was recorded stays, and other settings or another model lead on.
+enum class EngineState {
+    NoModel,
+    Loading,
+    Idle,
+    Prefilling,
+    Running,
+    Paused,
+    Measuring,
+    Comparing,
+    TraceOnly
+};
 
 /// What the engine says about itself; an immutable value that replaces the one before.
 struct EngineStatus
@@ -25,8 +37,15 @@ struct EngineStatus
     SessionSettings session; ///< with defaults filled in
     MemoryPlan plan;
     std::uint64_t programBytes = 0; ///< resident set of the process before the first model was opened
-    QString device;                 ///< "CPU AVX-512"
+    QString device;                 ///< "CPU AVX-512", "NVIDIA H200"
     int threads = 0;
+    QString
+        fallbackReason; ///< why the CPU runs though a device was asked for; empty: what was asked for runs
+    QString remark;     ///< of the backend: something that works less well than it could
+    double deviceBytesPerSecond = 0.0;           ///< of the device's memory; 0: not known
+    std::optional<DeviceNeeds> deviceNeeds;      ///< none: the CPU
+    std::optional<DeviceMemoryUse> deviceMemory; ///< as measured when this was said
+    Measuring operationTimes = Measuring::Off;
     KvShape kvShape;
     RunId run;                ///< the run that prefill, run and step work on
     std::uint32_t steps = 0;  ///< drawn in it
@@ -94,12 +113,14 @@ class EngineHost : public QObject
     Q_OBJECT
 
 public:
-    explicit EngineHost(QObject *parent = nullptr);
+    explicit EngineHost(DeviceSource devices = cpuAlone(), QObject *parent = nullptr);
     ~EngineHost() override; ///< stops and joins the thread
 
     TraceMailbox &mailbox();
     const EngineStatus &status() const { return m_status; }
     EngineProgress progress() const; ///< reads atomics
+    /// What can compute beside the CPU; nothing, and no reason, until the engine thread has looked.
+    const DeviceList &devices() const { return m_devices; }
     /// Raw logits of steps; null without a model. May be read from any thread.
     std::shared_ptr<LogitStore> logits() const { return m_logits; }
 
@@ -124,6 +145,7 @@ public:
     void force(StepIndex step, TokenId token);
     void setSampler(std::shared_ptr<const SamplerSettings> settings); ///< from the next token on
     void setCacheUse(CacheUse use);                                   ///< from the next token on
+    void measureOperations(Measuring measuring);                      ///< from the next token on
     /// A branch off the present run before `step`; paused there. Its RunRecord carries the run's tag.
     void branch(StepIndex step);
     void activate(RunId run); ///< another open run is the one that run(), step() and force() work on
@@ -140,10 +162,12 @@ Q_SIGNALS:
                      const QString &message);              ///< the present model stays; empty: cancelled
     void replyFailed(quint64 tag, const QString &message); ///< no run came of the request; empty: cancelled
     void failed(const QString &message);                   ///< a run could not go on
-    void configured();                                     ///< other settings are in force
-    void configureFailed(const QString &message);          ///< the ones before stay
-    void cacheChanged();     ///< at most every 60 ms while running, and at every stop
-    void cacheWorkChanged(); ///< after every step that was measured
+    void deviceLost(const QString &message);               ///< nothing more can be computed with this session
+    void devicesChanged();
+    void configured();                            ///< other settings are in force
+    void configureFailed(const QString &message); ///< the ones before stay
+    void cacheChanged();                          ///< at most every 60 ms while running, and at every stop
+    void cacheWorkChanged();                      ///< after every step that was measured
     void precisionsCompared(const tokenloupe::ComparedText &part); ///< as they come
     void comparisonEnded(const QString &message); ///< after the last part; empty: it is done or cancelled
 
@@ -151,10 +175,12 @@ private:
     class Worker;
     void accept(const EngineStatus &status, std::shared_ptr<LogitStore> logits);
     void acceptCache(std::shared_ptr<const CacheSnapshot> cache);
+    void acceptDevices(const DeviceList &devices);
     void acceptWork(std::shared_ptr<const CacheWork> work);
 
     std::unique_ptr<Worker> m_worker;
     EngineStatus m_status;
+    DeviceList m_devices;
     std::shared_ptr<LogitStore> m_logits;
     std::shared_ptr<const CacheSnapshot> m_cache;
     std::shared_ptr<const CacheWork> m_cacheWork;

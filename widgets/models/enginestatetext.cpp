@@ -29,6 +29,8 @@ QString engineBusyReason(EngineState state)
         return tr("The reply is being measured without its cache.");
     case EngineState::Comparing:
         return tr("The precisions are being compared.");
+    case EngineState::TraceOnly:
+        return tr("The device is lost: go on with the CPU.");
     case EngineState::Idle:
     case EngineState::Paused:
         break;

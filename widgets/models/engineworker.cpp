@@ -19,9 +19,14 @@ QString text(const Error &error)
 
 } // namespace
 
-EngineHost::Worker::Worker(EngineHost &host)
+EngineHost::Worker::Worker(EngineHost &host, DeviceSource devices)
     : m_host(host)
+    , m_devices(std::move(devices))
     , m_sampler(std::make_shared<SamplerSettings>(SamplerSettings::defaults()))
+    , m_lister([this] {
+        const DeviceList list = m_devices.list();
+        tell([this, list] { m_host.acceptDevices(list); });
+    })
     , m_thread([this] { loop(); })
 {}
 
@@ -187,13 +192,15 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
     auto loaded = loadModel(path, &m_progress, stop, options);
     if (!loaded)
         return fail(loaded.error());
-    auto session = Session::create(*loaded, fittedTo(**loaded, settings), &m_progress, stop);
+    m_device = settings.device;
+    auto session = Session::create(*loaded, fittedTo(**loaded, settings), &m_progress, stop, maker());
     if (!session)
         return fail(session.error());
     // Only now: a file that could not be opened leaves the reply where it was.
     if (before == EngineState::Running || before == EngineState::Paused)
         endRun(EndReason::Cancelled);
     m_session = std::move(*session);
+    m_session->measureOperations(m_operationTimes);
     m_hasRun = false;
     m_endedTurns.clear();
     mailbox.clear(); // what the old model's last run left
@@ -217,6 +224,12 @@ void EngineHost::Worker::replyNow(const ReplyRequest &request, const std::stop_t
     const auto fail = [&](const QString &message) {
         setState(m_session ? EngineState::Idle : EngineState::NoModel);
         tell([this, tag, message] { Q_EMIT m_host.replyFailed(tag, message); });
+    };
+    const auto failFor = [&](const Error &error) {
+        const bool isSaid = error.code == ErrorCode::Cancelled || error.code == ErrorCode::DeviceLost;
+        fail(isSaid ? QString() : text(error));
+        if (error.code == ErrorCode::DeviceLost)
+            tellFailed(error);
     };
     if (!m_session)
         return fail(QStringLiteral("no model is open"));
@@ -242,7 +255,7 @@ void EngineHost::Worker::replyNow(const ReplyRequest &request, const std::stop_t
     wanted.withoutTurns = chatWithoutTurns(m_session->sharedModel(), toJson(request.messages));
     auto record = m_session->prefill(wanted, &m_progress, stop);
     if (!record)
-        return fail(record.error().code == ErrorCode::Cancelled ? QString() : text(record.error()));
+        return failFor(record.error());
     record->tag = tag;
     record->tokenizeMs = tokenizeMs;
     record->promptText = std::make_shared<PromptTokens>(*prompt);
@@ -268,8 +281,8 @@ void EngineHost::Worker::forceNow(StepIndex step, TokenId token, const std::stop
         return;
     const bool running = m_state == EngineState::Running;
     if (const Status rewound = m_session->rewind(step); !rewound) {
-        const QString message = text(rewound.error());
-        tell([this, message] { Q_EMIT m_host.failed(message); });
+        setState(isLost() ? EngineState::TraceOnly : m_state);
+        tellFailed(rewound.error());
         return;
     }
     mailbox.post(RunTruncated{m_session->run(), step});
@@ -290,9 +303,8 @@ void EngineHost::Worker::stepNow(std::optional<TokenId> forced, const std::stop_
             return endRun(EndReason::Context);
         if (record.error().code == ErrorCode::Cancelled)
             return endRun(EndReason::Cancelled);
-        const QString message = text(record.error());
         endRun(EndReason::Cancelled);
-        tell([this, message] { Q_EMIT m_host.failed(message); });
+        tellFailed(record.error());
         return;
     }
     const bool endsTurn = record->endsTurn && !m_ignoreEndOfTurn;
@@ -318,7 +330,9 @@ void EngineHost::Worker::endRun(EndReason reason)
 
 void EngineHost::Worker::setState(EngineState state)
 {
-    m_state = state;
+    const bool rests =
+        state == EngineState::Idle || state == EngineState::Paused || state == EngineState::Running;
+    m_state = rests && isLost() ? EngineState::TraceOnly : state;
     publish();
 }
 
@@ -326,6 +340,7 @@ void EngineHost::Worker::publish()
 {
     EngineStatus status;
     status.state = m_state;
+    status.operationTimes = m_operationTimes;
     std::shared_ptr<LogitStore> logits;
     if (m_session) {
         status.model = m_session->sharedModel();
@@ -333,9 +348,7 @@ void EngineHost::Worker::publish()
         status.plan = m_session->plan();
         status.programBytes = m_programBytes;
         status.kvShape = m_session->cache().shape();
-        const Backend &backend = m_session->backend();
-        status.device = QString::fromStdString(backend.name() + " " + backend.isa());
-        status.threads = backend.threads();
+        fillDevice(status);
         status.run = m_session->run();
         status.steps = m_session->steps();
         status.canContinue = canContinue();

@@ -19,7 +19,7 @@ namespace tokenloupe {
 class EngineHost::Worker
 {
 public:
-    explicit Worker(EngineHost &host);
+    Worker(EngineHost &host, DeviceSource devices);
     ~Worker();
 
     TraceMailbox mailbox;
@@ -38,6 +38,7 @@ public:
     void setSampler(std::shared_ptr<const SamplerSettings> settings);
     void configure(const SessionSettings &settings);
     void setCacheUse(CacheUse use);
+    void measureOperations(Measuring measuring);
     void branch(StepIndex step);
     void activate(RunId run);
     void measureWithoutCache(const RunRecord &start, const std::vector<StepRecord> &steps);
@@ -46,6 +47,12 @@ public:
 private:
     void post(CommandTag tag, std::function<void(std::stop_token)> work, std::function<void()> dropped = {});
     void loop();
+    /// Makes what the settings that are in work ask for.
+    BackendMaker maker();
+    Status reconfigure(const SessionSettings &settings, Progress *progress, const std::stop_token &stop);
+    void fillDevice(EngineStatus &status) const;
+    void tellFailed(const Error &error);
+    bool isLost() const { return m_session && m_session->isDeviceLost(); }
     void loadNow(const std::filesystem::path &path, const SessionSettings &settings,
                  const ModelLoadOptions &options, const std::stop_token &stop);
     void replyNow(const ReplyRequest &request, const std::stop_token &stop);
@@ -60,7 +67,7 @@ private:
     void stepNow(std::optional<TokenId> forced, const std::stop_token &stop);
     void endRun(EndReason reason);
     bool turnEnded() const { return m_session && m_endedTurns.count(m_session->run()) > 0; }
-    bool canContinue() const { return m_hasRun && !turnEnded(); }
+    bool canContinue() const { return m_hasRun && !turnEnded() && !isLost(); }
     void beginWork(EngineState state);
     void setState(EngineState state);
     void publish();
@@ -77,6 +84,7 @@ private:
     std::shared_ptr<const SamplerSettings> withRunSeed(std::shared_ptr<const SamplerSettings> settings) const;
 
     EngineHost &m_host;
+    const DeviceSource m_devices;
     CommandQueue m_queue;
     Progress m_progress;
     std::atomic<std::int64_t> m_workBeganNs{0};
@@ -84,6 +92,8 @@ private:
     std::atomic<bool> m_endWanted{false};        ///< Stop was pressed: also ends a prefill
 
     // engine thread only
+    std::string m_device; ///< that the settings in work ask for
+    Measuring m_operationTimes = Measuring::Off;
     std::unique_ptr<Session> m_session;
     EngineState m_state = EngineState::NoModel;
     std::uint64_t m_programBytes = 0; ///< before the first model
@@ -98,6 +108,7 @@ private:
     std::shared_ptr<std::atomic<bool>> m_pictureWaits =
         std::make_shared<std::atomic<bool>>(false); ///< in the window's queue
 
+    std::jthread m_lister; // asks for devices, which may take as long as starting a driver
     std::jthread m_thread; // last: starts when all else is there
 };
 

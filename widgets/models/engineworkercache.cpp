@@ -87,12 +87,14 @@ void EngineHost::Worker::configureNow(const SessionSettings &settings, const std
     if (m_state == EngineState::Running || m_state == EngineState::Paused)
         endRun(EndReason::Cancelled);
     // Weights that have to be laid out anew take as long as opening the model.
-    const bool packs =
-        settings.precision == Precision::Fast && m_session->settings().precision != Precision::Fast;
-    if (packs)
+    const SessionSettings &now = m_session->settings();
+    const bool packs = settings.precision == Precision::Fast && now.precision != Precision::Fast;
+    const bool moves = settings.backend != now.backend || settings.device != now.device;
+    const bool loads = packs || moves;
+    if (loads)
         beginWork(EngineState::Loading);
-    if (const Status done = m_session->reconfigure(settings, packs ? &m_progress : nullptr, stop); !done) {
-        if (packs)
+    if (const Status done = reconfigure(settings, loads ? &m_progress : nullptr, stop); !done) {
+        if (loads)
             setState(EngineState::Idle);
         const QString message = done.error().code == ErrorCode::Cancelled ? QString() : text(done.error());
         tell([this, message] { Q_EMIT m_host.configureFailed(message); });
@@ -112,8 +114,8 @@ void EngineHost::Worker::branchNow(StepIndex step)
     const std::uint64_t seed = m_runSeed.value_or(m_sampler->seed);
     auto record = m_session->fork(step, seed);
     if (!record) {
-        const QString message = text(record.error());
-        tell([this, message] { Q_EMIT m_host.failed(message); });
+        setState(isLost() ? EngineState::TraceOnly : m_state);
+        tellFailed(record.error());
         return;
     }
     if (m_state == EngineState::Running || m_state == EngineState::Paused)
@@ -152,10 +154,8 @@ void EngineHost::Worker::measureNow(const RunRecord &start, const std::vector<St
         const std::int64_t began = nowNs();
         const auto row = m_session->computeAfresh(tokens, stop);
         if (!row) {
-            if (row.error().code != ErrorCode::Cancelled) {
-                const QString message = text(row.error());
-                tell([this, message] { Q_EMIT m_host.failed(message); });
-            }
+            if (row.error().code != ErrorCode::Cancelled)
+                tellFailed(row.error());
             break;
         }
         const bool isFirst = step.ref.step.value() == 0;

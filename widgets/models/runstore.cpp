@@ -44,6 +44,7 @@ Run RunStore::begun(const RunRecord &start) const
     begun.start.reusedTokens = parent->start.reusedTokens;
     begun.start.prefilledTokens = parent->start.prefilledTokens;
     begun.start.prefillMs = parent->start.prefillMs;
+    begun.start.operations = parent->start.operations;
     begun.start.tokenizeMs = parent->start.tokenizeMs;
     return begun;
 }

@@ -146,11 +146,16 @@ QString StackedTimePlot::readout(double x, double) const
     if (token < 0)
         return {};
     const TimeSplit &split = m_tokens[static_cast<std::size_t>(token)];
-    return tr("step %1: %2")
-               .arg(formatCount(static_cast<std::uint64_t>(token) + 1), formatMilliseconds(split.total())) +
-           QLatin1Char('\n') + tr("forward %1").arg(formatMilliseconds(split.forward)) + QLatin1Char('\n') +
-           tr("sampling %1").arg(formatMilliseconds(split.sampling)) + QLatin1Char('\n') +
-           tr("rest %1").arg(formatMilliseconds(split.rest));
+    QStringList lines{
+        tr("step %1: %2")
+            .arg(formatCount(static_cast<std::uint64_t>(token) + 1), formatMilliseconds(split.total())),
+        tr("forward %1").arg(formatMilliseconds(split.forward)),
+        tr("sampling %1").arg(formatMilliseconds(split.sampling)),
+        tr("rest %1").arg(formatMilliseconds(split.rest))};
+    if (m_details)
+        lines << m_details(token);
+    lines.removeAll(QString());
+    return lines.join(QLatin1Char('\n'));
 }
 
 void StackedTimePlot::writeCsv(QTextStream &out) const

@@ -4,6 +4,7 @@
 #include "widgets/plots/plot.h"
 
 #include <array>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,8 @@ public:
     void truncate(int count);    ///< keeps the first `count` tokens
     void setPrefill(double ms);  ///< 0: none
     void setSelected(int token); ///< from 0; -1: none
+    /// More lines about a token, for its readout.
+    void setDetails(std::function<QString(int token)> details) { m_details = std::move(details); }
     int tokenCount() const { return static_cast<int>(m_tokens.size()); }
     int tokenAt(double x) const; ///< the token that is drawn there; -1: none
     int drawnColumns() const;    ///< at the last replot (tests)
@@ -54,6 +57,7 @@ private:
     int slowest(int from, int to) const; ///< in [from, to)
 
     std::vector<TimeSplit> m_tokens;
+    std::function<QString(int)> m_details;
     double m_prefillMs = 0.0;
     int m_selected = -1;
     TimeBars *m_bars = nullptr; ///< owned by the chart

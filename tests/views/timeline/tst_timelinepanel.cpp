@@ -3,10 +3,12 @@
 #include "tests/theme/guiwarnings.h"
 #include "tests/views/viewfixture.h"
 #include "widgets/plots/stackedtimeplot.h"
+#include "widgets/views/timeline/stepdetails.h"
 #include "widgets/views/timeline/timelinepanel.h"
 
 #include <QApplication>
 #include <QTest>
+#include <QToolButton>
 
 using namespace tokenloupe;
 
@@ -84,6 +86,58 @@ private Q_SLOTS:
         QTRY_COMPARE(plot->tokenCount(), 3);
         fixture.selection.select({RunId(0), StepIndex(2)});
         QTRY_COMPARE(plot->tokenCount(), 6);
+    }
+
+    void detailsOfTheSelectedStep()
+    {
+        test::ViewFixture fixture;
+        StepRecord step = test::stepRecord(0, 0, 1);
+        step.forwardMs = 10.0;
+        step.computedTokens = 1;
+        step.readBytes = 50'000'000;
+        step.operations.add(Operation::Product, 7.0F);
+        step.operations.add(Operation::Attention, 2.0F);
+        RunRecord start = test::runRecord(0);
+        start.deviceBytesPerSecond = 100e9;
+        fixture.runs.apply({start, step});
+        TimelinePanel panel(fixture.context);
+        panel.resize(900, 150);
+        panel.show();
+        const auto *details = panel.findChild<StepDetails *>();
+        QTRY_VERIFY2(details->text().contains(QStringLiteral(" 5.0 % of 100")), qPrintable(details->text()));
+        const qsizetype products = details->text().indexOf(QStringLiteral("products 7"));
+        const qsizetype attention = details->text().indexOf(QStringLiteral("attention 2"));
+        QVERIFY2(products >= 0 && attention > products, qPrintable(details->text()));
+        QVERIFY(!details->text().contains(QStringLiteral("norm")));
+        fixture.runs.clear();
+        QTRY_VERIFY(panel.isEmptyState());
+    }
+
+    void theSwitchTimesOperations()
+    {
+        test::ViewFixture fixture;
+        QVERIFY(fixture.openTinyModel());
+        TimelinePanel panel(fixture.context);
+        panel.resize(900, 150);
+        panel.show();
+        auto *times = panel.findChild<QToolButton *>();
+        QVERIFY(times && times->isVisible() && !times->isChecked());
+        QTest::mouseClick(times, Qt::LeftButton);
+        QTRY_COMPARE(fixture.host.status().operationTimes, Measuring::On);
+        QVERIFY(fixture.reply(3));
+        const Run &run = *fixture.runs.run(fixture.runs.newestRun());
+        QVERIFY(run.start.operations.isMeasured());
+        QVERIFY(run.steps[2].operations.of(Operation::Product) > 0.0F);
+        const auto *details = panel.findChild<StepDetails *>();
+        QTRY_VERIFY2(details->text().contains(QStringLiteral("products")), qPrintable(details->text()));
+        // Of the first step: the prefill's.
+        fixture.selection.select({run.start.run, StepIndex(0)});
+        QTRY_VERIFY2(!details->text().startsWith(QStringLiteral("read")) &&
+                         details->text().contains(QStringLiteral("products")),
+                     qPrintable(details->text()));
+        times->setFocus();
+        QTest::keyClick(times, Qt::Key_Space);
+        QTRY_COMPARE(fixture.host.status().operationTimes, Measuring::Off);
     }
 
     void hiddenItDoesNothing()

@@ -8,6 +8,7 @@
 #include "widgets/models/selectionstate.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
+#include "widgets/views/memory/devicememoryview.h"
 
 #include <QLabel>
 #include <QVBoxLayout>
@@ -41,6 +42,9 @@ MemoryPanel::MemoryPanel(InspectorContext &context, QWidget *parent)
     m_note->setWordWrap(true);
     m_note->setFont(Theme::instance().font(TextRole::Small));
     m_note->setForegroundRole(QPalette::PlaceholderText);
+    m_device = new DeviceMemoryView;
+    m_device->hide();
+    content()->addWidget(m_device);
     content()->addWidget(m_inUse);
     content()->addSpacing(Theme::instance().scaled(4));
     content()->addWidget(m_measured);
@@ -77,10 +81,19 @@ void MemoryPanel::refresh()
         return;
     }
     setEmptyState({});
+    const bool hasDevice = plan.hasDevice();
+    m_device->setVisible(hasDevice);
+    // The host's bar has a mark for what is measured, and the heading the number.
+    m_measured->setVisible(!hasDevice);
+    m_note->setVisible(!hasDevice);
+    if (hasDevice)
+        m_device->showDevice(m_context.host.status());
     std::vector<BarSegment> segments;
     double expected = 0.0;
     int color = 0;
     for (const MemoryItem &item : plan.items) {
+        if (item.place != MemoryPlace::Host)
+            continue;
         const std::string_view title = memoryPartTitle(item.part);
         const std::uint64_t used = usedBytes(item);
         // Reserved is not resident: where only a part is in use, both are said.
@@ -110,6 +123,9 @@ void MemoryPanel::refresh()
     m_measured->setFullScale(scale);
     m_note->setText(tr("MiB. At most, by the plan: %1 and the program.").arg(formatMebibytes(plan.total())));
     m_note->setToolTip(tr("Blocks and logits become resident only when they are written."));
+    if (hasDevice)
+        return setSummary(
+            tr("%1 · here %2 MiB").arg(m_device->summary(), formatMebibytes(std::uint64_t(measured))));
     setSummary(tr("measured %1 MiB · plan in use %2 (%3)")
                    .arg(formatMebibytes(std::uint64_t(measured)), formatMebibytes(std::uint64_t(expected)),
                         signedPercent(measured / expected - 1.0)));

@@ -11,10 +11,12 @@ class QLabel;
 
 namespace tokenloupe {
 
+class DeviceMemoryView;
 class StackedBar;
 struct MemoryItem;
 
-/// The memory plan, made before anything was allocated, beside what the process really holds.
+/// The memory plan, made before anything was allocated, beside what the process really holds; of a device
+/// that computes, beside what is used and free there.
 class MemoryPanel : public LivePanel
 {
     Q_OBJECT
@@ -31,6 +33,7 @@ private:
     std::uint64_t usedBytes(const MemoryItem &item) const;
 
     InspectorContext m_context;
+    DeviceMemoryView *m_device = nullptr; ///< shown where one computes
     StackedBar *m_inUse = nullptr;
     StackedBar *m_measured = nullptr;
     QLabel *m_note = nullptr;

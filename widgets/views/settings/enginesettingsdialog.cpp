@@ -3,6 +3,7 @@
 
 #include "engine/cache/hostmemory.h"
 #include "engine/model/quantizationplan.h"
+#include "widgets/models/devicetext.h"
 #include "widgets/models/enginehost.h"
 #include "widgets/models/precisiontext.h"
 #include "widgets/theme/numbers.h"
@@ -15,6 +16,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStandardItemModel>
 #include <QVBoxLayout>
 
 namespace tokenloupe {
@@ -86,6 +88,7 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
         if (m_waiting)
             refused(message.isEmpty() ? tr("Loading was cancelled; the model stays as it was.") : message);
     });
+    connect(&context.host, &EngineHost::devicesChanged, this, &EngineSettingsDialog::showInForce);
     connect(&context.host, &EngineHost::configured, this, &EngineSettingsDialog::accepted);
     connect(&context.host, &EngineHost::configureFailed, this, &EngineSettingsDialog::refused);
     showInForce();
@@ -93,6 +96,8 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
 
 void EngineSettingsDialog::addFields(QFormLayout &form)
 {
+    m_device = new QComboBox;
+    m_device->setAccessibleName(tr("Device"));
     m_precision = new QComboBox;
     m_precision->setAccessibleName(tr("Precision"));
     m_precision->addItem(tr("fast: activations of 15 bits, products in integers"), int(Precision::Fast));
@@ -140,6 +145,7 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     m_keepCache = new QCheckBox(tr("keep keys and values between steps"));
     m_keepCache->setToolTip(
         tr("Off: every step computes the whole text anew. The same tokens, at a growing cost."));
+    form.addRow(tr("Device"), m_device);
     form.addRow(tr("Precision"), m_precision);
     form.addRow(QString(), m_kernels);
     form.addRow(tr("Context"), m_contextTokens);
@@ -155,7 +161,7 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     form.addRow(tr("Prefill batch"), m_batch);
     for (QSpinBox *box : {m_contextTokens, m_threads, m_batch, m_blockTokens, m_sequences, m_sinks})
         connect(box, &QSpinBox::valueChanged, this, &EngineSettingsDialog::refreshPlan);
-    for (QComboBox *box : {m_quantization, m_precision, m_keyType, m_valueType, m_overflow})
+    for (QComboBox *box : {m_device, m_quantization, m_precision, m_keyType, m_valueType, m_overflow})
         connect(box, &QComboBox::currentIndexChanged, this, &EngineSettingsDialog::refreshPlan);
     connect(m_keepCache, &QCheckBox::toggled, this, &EngineSettingsDialog::refreshPlan);
 }
@@ -166,10 +172,46 @@ void EngineSettingsDialog::showEvent(QShowEvent *event)
     QDialog::showEvent(event);
 }
 
+/// The CPU first, then every device; its data is the place in the list, or -1 for what cannot be used.
+void EngineSettingsDialog::fillDevices()
+{
+    const SessionSettings &now = m_context.host.status().session;
+    const DeviceList &list = m_context.host.devices();
+    m_device->clear();
+    m_device->addItem(tr("CPU"), 0);
+    const auto addUnusable = [this](const QString &text, const QString &reason) {
+        m_device->addItem(text, -1);
+        auto *model = qobject_cast<QStandardItemModel *>(m_device->model());
+        QStandardItem *item = model->item(m_device->count() - 1);
+        item->setEnabled(false);
+        item->setToolTip(reason);
+    };
+    int current = 0;
+    for (std::size_t i = 0; i < list.devices.size(); ++i) {
+        const DeviceEntry &device = list.devices[i];
+        if (!device.problem.empty()) {
+            addUnusable(unusableTitle(device), QString::fromStdString(device.problem));
+            continue;
+        }
+        m_device->addItem(deviceTitle(device), int(i) + 1);
+        const bool isNow = now.backend == BackendKind::Cuda &&
+                           (now.device == device.id || (now.device.empty() && current == 0));
+        if (isNow)
+            current = m_device->count() - 1;
+    }
+    if (!list.problem.empty()) {
+        const QString problem = QString::fromStdString(list.problem);
+        addUnusable(noDeviceTitle(problem), problem);
+    }
+    m_device->setCurrentIndex(current);
+    m_deviceInForce = current;
+}
+
 void EngineSettingsDialog::showInForce()
 {
     const SessionSettings &now = m_context.host.status().session;
     m_filling = true;
+    fillDevices();
     m_precision->setCurrentIndex(m_precision->findData(int(now.precision)));
     m_contextTokens->setValue(int(std::min<std::uint32_t>(std::max(1U, now.contextTokens), mostContext)));
     m_threads->setValue(std::max(1, now.threads));
@@ -192,6 +234,12 @@ void EngineSettingsDialog::showInForce()
 SessionSettings EngineSettingsDialog::chosen() const
 {
     SessionSettings settings = m_context.host.status().session;
+    const int device = m_device->currentData().toInt();
+    if (m_device->currentIndex() != m_deviceInForce && device >= 0) {
+        settings.backend = device == 0 ? BackendKind::Cpu : BackendKind::Cuda;
+        settings.device =
+            device == 0 ? std::string() : m_context.host.devices().devices[std::size_t(device - 1)].id;
+    }
     settings.precision = Precision(m_precision->currentData().toInt());
     settings.contextTokens = std::uint32_t(m_contextTokens->value());
     settings.threads = m_threads->value();
@@ -217,6 +265,7 @@ void EngineSettingsDialog::refreshPlan()
         return;
     const EngineStatus &status = m_context.host.status();
     const SessionSettings settings = chosen();
+    m_threads->setEnabled(settings.backend == BackendKind::Cpu);
     m_sinks->setEnabled(settings.overflow == OverflowPolicy::Streaming);
     const bool isOther = status.model && chosenQuantization() != status.model->options.quantization;
     m_apply->setEnabled(status.model && !m_waiting && (isOther || !(settings == status.session)));
@@ -226,8 +275,12 @@ void EngineSettingsDialog::refreshPlan()
         m_note->clear();
         return;
     }
-    m_kernels->setText(weightKernelsText(*status.model->model, settings.precision));
-    const auto plan = sessionPlan(*status.model, settings);
+    m_kernels->setText(settings.backend == BackendKind::Cpu
+                           ? weightKernelsText(*status.model->model, settings.precision)
+                           : tr("Weights stay quantised on the device, laid out for its kernels."));
+    const bool isSame =
+        settings.backend == status.session.backend && settings.device == status.session.device;
+    const auto plan = sessionPlan(*status.model, settings, isSame ? status.deviceNeeds : std::nullopt);
     if (!plan) {
         m_plan->setText(QString::fromStdString(plan.error().text()));
         m_note->clear();
@@ -235,16 +288,27 @@ void EngineSettingsDialog::refreshPlan()
         return;
     }
     // In the file's form or quantised; a layout for fast kernels takes hardly more.
-    std::uint64_t weights = plan->bytesOf(MemoryPart::Weights);
-    const std::uint64_t rest = plan->total() - weights;
-    if (isOther)
-        weights = weightsBytesAs(*status.model->model, chosenQuantization());
-    m_plan->setText(tr("Takes %1 in all, %2 of it for weights, %3 for keys and values. %4 are free now.")
-                        .arg(formatBytes(rest + weights), formatBytes(weights),
-                             formatBytes(plan->bytesOf(MemoryPart::KvCache)),
-                             formatBytes(availableMemoryBytes())));
+    m_plan->setText(planText(*plan, isOther ? weightsBytesAs(*status.model->model, chosenQuantization())
+                                            : plan->bytesOf(MemoryPart::Weights)));
     m_note->setText(isOther ? tr("Applying loads the model again: a running reply ends, and the trace too.")
                             : remark(settings));
+}
+
+QString EngineSettingsDialog::planText(const MemoryPlan &plan, std::uint64_t weights) const
+{
+    const std::uint64_t planned = plan.bytesOf(MemoryPart::Weights);
+    const QString cache = formatBytes(plan.bytesOf(MemoryPart::KvCache));
+    const std::uint64_t onDevice = plan.bytesIn(MemoryPlace::Device);
+    if (onDevice == 0)
+        return tr("Takes %1 in all, %2 of it for weights, %3 for keys and values. %4 are free now.")
+            .arg(formatBytes(plan.total() - planned + weights), formatBytes(weights), cache,
+                 formatBytes(availableMemoryBytes()));
+    const auto &memory = m_context.host.status().deviceMemory;
+    const QString text =
+        tr("Takes %1 of the device, %2 of it for weights, %3 for keys and values, and %4 here.")
+            .arg(formatBytes(onDevice - planned + weights), formatBytes(weights), cache,
+                 formatBytes(plan.bytesIn(MemoryPlace::Host)));
+    return memory ? tr("%1 %2 of the device are free now.").arg(text, formatBytes(memory->freeBytes)) : text;
 }
 
 QString EngineSettingsDialog::remark(const SessionSettings &settings) const
@@ -274,6 +338,8 @@ void EngineSettingsDialog::apply()
     onlyCacheUse.cacheUse = settings.cacheUse;
     m_waiting = true;
     m_apply->setEnabled(false);
+    if (settings.backend != status.session.backend || settings.device != status.session.device)
+        Q_EMIT deviceChosen(settings);
     if (chosenQuantization() != status.model->options.quantization) {
         ModelLoadOptions options = status.model->options;
         options.quantization = chosenQuantization();

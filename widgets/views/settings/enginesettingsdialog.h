@@ -15,9 +15,9 @@ class QSpinBox;
 
 namespace tokenloupe {
 
-/// Precision, context, cache and threads of the engine, and what weights become at load. Says what the choice
-/// takes before it is applied; applying keeps the model and the trace, and empties the cache; other weights
-/// mean that the model is loaded again. Not modal: the panels beside it show what it does.
+/// Device, precision, context, cache and threads of the engine, and what weights become at load. Says what
+/// the choice takes before it is applied; applying keeps the model and the trace, and empties the cache;
+/// other weights mean that the model is loaded again. Not modal: the panels beside it show what it does.
 class EngineSettingsDialog : public QDialog
 {
     Q_OBJECT
@@ -30,13 +30,17 @@ public:
 
 Q_SIGNALS:
     void applied(); ///< the engine took them
+    /// Another device is among what is being applied.
+    void deviceChosen(const tokenloupe::SessionSettings &settings);
 
 protected:
     void showEvent(QShowEvent *event) override;
 
 private:
     void addFields(QFormLayout &form);
+    void fillDevices();
     void showInForce();
+    QString planText(const MemoryPlan &plan, std::uint64_t weights) const;
     void apply();
     void refreshPlan();
     QString remark(const SessionSettings &settings) const;
@@ -44,6 +48,7 @@ private:
     void refused(const QString &message);
 
     InspectorContext m_context;
+    QComboBox *m_device = nullptr;
     QComboBox *m_precision = nullptr;
     QLabel *m_kernels = nullptr;
     QSpinBox *m_contextTokens = nullptr;
@@ -60,6 +65,7 @@ private:
     QLabel *m_plan = nullptr;
     QLabel *m_note = nullptr;
     QPushButton *m_apply = nullptr;
+    int m_deviceInForce = 0; ///< its place in m_device
     bool m_filling = false;
     bool m_waiting = false; ///< for the engine's answer
 };

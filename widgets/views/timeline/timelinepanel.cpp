@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/views/timeline/timelinepanel.h"
 
+#include "widgets/models/devicetext.h"
 #include "widgets/models/enginehost.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
 #include "widgets/plots/stackedtimeplot.h"
 #include "widgets/theme/numbers.h"
+#include "widgets/views/timeline/stepdetails.h"
 
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -57,7 +60,11 @@ TimelinePanel::TimelinePanel(InspectorContext &context, QWidget *parent)
     , m_context(context)
 {
     m_plot = new StackedTimePlot(tr("Time of every token"));
-    content()->addWidget(m_plot);
+    m_plot->setDetails([this](int token) { return tooltipOf(token); });
+    m_details = new StepDetails;
+    content()->addWidget(m_plot, 1);
+    content()->addWidget(m_details);
+    addSwitch();
     connect(&context.runs, &RunStore::updated, this, &TimelinePanel::scheduleRefresh);
     connect(&context.runs, &RunStore::truncated, this, [this](RunId run, int from) {
         if (run != m_run)
@@ -76,6 +83,43 @@ TimelinePanel::TimelinePanel(InspectorContext &context, QWidget *parent)
     connect(m_plot, &StackedTimePlot::tokenClicked, this, [this](int token) {
         m_context.selection.select({m_run, StepIndex(static_cast<std::uint32_t>(token))});
     });
+}
+
+void TimelinePanel::addSwitch()
+{
+    auto *button = new QToolButton(this);
+    button->setText(tr("Kernel times"));
+    button->setCheckable(true);
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::TabFocus);
+    button->setToolTip(
+        tr("Times every operation of the forward pass from the next token on. The tokens are the "
+           "same; on a device each operation is then started by itself, which takes longer."));
+    connect(button, &QToolButton::clicked, this,
+            [this](bool isOn) { m_context.host.measureOperations(isOn ? Measuring::On : Measuring::Off); });
+    addHeadingWidget(button);
+}
+
+void TimelinePanel::showDetails(const Run &run)
+{
+    const StepRef selected = m_context.selection.current();
+    const StepRecord *step =
+        selected.isValid() && selected.run == m_run ? m_context.runs.record(selected) : nullptr;
+    if (step)
+        m_details->showStep(run.start, *step);
+    else
+        m_details->clear();
+}
+
+QString TimelinePanel::tooltipOf(int token) const
+{
+    const Run *run = m_context.runs.run(m_run);
+    if (!run || std::size_t(token) >= run->steps.size())
+        return {};
+    const StepRecord &step = run->steps[std::size_t(token)];
+    QStringList lines{bandwidthDetails(run->start, step), operationLines(operationsOf(run->start, step))};
+    lines.removeAll(QString());
+    return lines.join(QLatin1Char('\n'));
 }
 
 const Run *TimelinePanel::shownRun() const
@@ -111,6 +155,8 @@ void TimelinePanel::refresh()
     const StepRef selected = m_context.selection.current();
     m_plot->setSelected(selected.isValid() && selected.run == m_run ? static_cast<int>(selected.step.value())
                                                                     : -1);
+
+    showDetails(*run);
 
     const TimelineStatistics statistics = timelineStatistics(*run);
     QStringList parts;

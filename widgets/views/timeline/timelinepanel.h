@@ -10,6 +10,7 @@
 namespace tokenloupe {
 
 class StackedTimePlot;
+class StepDetails;
 struct Run;
 struct StepRecord;
 
@@ -23,7 +24,8 @@ struct TimelineStatistics
 };
 TimelineStatistics timelineStatistics(const Run &run);
 
-/// Where each token's time went. Click selects the step everywhere.
+/// Where each token's time went, in the forward pass too where its operations are timed. Click selects the
+/// step everywhere.
 class TimelinePanel : public LivePanel
 {
     Q_OBJECT
@@ -36,9 +38,13 @@ protected:
 
 private:
     const Run *shownRun() const;
+    void addSwitch();
+    void showDetails(const Run &run);
+    QString tooltipOf(int token) const;
 
     InspectorContext m_context;
     StackedTimePlot *m_plot = nullptr;
+    StepDetails *m_details = nullptr;
     RunId m_run;
     std::size_t m_steps = 0;
 };

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QApplication>
+
+#include "engine/compute/cuda/makecuda.h"
+#include "tests/cudahost/cudahost.h"
+#include "tests/support/testmain.h"
+#include "tests/theme/guiwarnings.h"
+#include "tests/window/windowfixture.h"
+#include "widgets/controls/messagebar.h"
+#include "widgets/controls/stackedbar.h"
+#include "widgets/theme/numbers.h"
+#include "widgets/views/memory/memorypanel.h"
+#include "widgets/views/settings/enginesettingsdialog.h"
+#include "widgets/views/timeline/stepdetails.h"
+#include "widgets/views/timeline/timelinepanel.h"
+
+#include <QAbstractItemModelTester>
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QMenu>
+#include <QPushButton>
+#include <QTest>
+#include <QToolButton>
+
+using namespace tokenloupe;
+using namespace tokenloupe::test;
+
+namespace {
+
+constexpr std::size_t contextBytes = std::size_t(96) << 20;
+
+cudahost::Settings card(std::size_t bytes = std::size_t(1) << 30)
+{
+    cudahost::Settings settings;
+    settings.cardBytes = bytes;
+    settings.contextBytes = contextBytes;
+    return settings;
+}
+
+/// The device that the host plays, and the CPU.
+DeviceSource hostedDevices()
+{
+    return {cudaDevices, [](BackendKind kind, const std::string &device, int threads) {
+                return kind == BackendKind::Cuda ? makeCudaBackend(device) : makeCpuBackend(threads);
+            }};
+}
+
+double sumOf(const StackedBar &bar)
+{
+    double sum = 0.0;
+    for (const BarSegment &segment : bar.segments())
+        sum += segment.value;
+    return sum;
+}
+
+} // namespace
+
+/// The window on a device: choosing it, what panels say of it, and what happens when it is not there.
+class TestWindowDevice : public QObject
+{
+    Q_OBJECT
+
+    QTemporaryDir m_settings;
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        WindowFixture::useOwnSettings(m_settings);
+        Theme::instance().install();
+    }
+    void init()
+    {
+        QTest::failOnWarning(test::anyWarning());
+        WindowFixture::clearSettings();
+        QSettings().setValue(QStringLiteral("engine/context"), 256);
+        QSettings().setValue(QStringLiteral("engine/batch"), 32);
+        Theme::instance().setMode(ThemeMode::Light);
+        cudahost::reset(card());
+    }
+    void cleanup()
+    {
+        cudahost::checkMemory();
+        for (const std::string &fault : cudahost::takeFaults())
+            QFAIL(fault.c_str());
+    }
+
+    void isChosenFromTheMenuAndRemembered()
+    {
+        {
+            DeviceWindow fixture;
+            QVERIFY(fixture.openTiny());
+            QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cpu);
+            QVERIFY(fixture.chooseInMenu(QStringLiteral("CUDA device")));
+            QTRY_COMPARE_WITH_TIMEOUT(fixture.inspector().host.status().session.backend, BackendKind::Cuda,
+                                      WindowFixture::patience);
+            QVERIFY(fixture.waitFor(EngineState::Idle));
+            QVERIFY(!fixture.message().isVisible());
+            QVERIFY(fixture.deviceButton().text().startsWith(QStringLiteral("CUDA device")));
+            QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+            QCOMPARE(fixture.run()->start.device, fixture.inspector().host.status().device.toStdString());
+        }
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cuda);
+        QVERIFY(fixture.inspector().host.status().fallbackReason.isEmpty());
+        // And back.
+        QVERIFY(fixture.chooseInMenu(QStringLiteral("CPU")));
+        QTRY_COMPARE_WITH_TIMEOUT(fixture.inspector().host.status().session.backend, BackendKind::Cpu,
+                                  WindowFixture::patience);
+        QTRY_COMPARE(QSettings().value(QStringLiteral("engine/backend")).toString(), QStringLiteral("cpu"));
+    }
+
+    void isChosenInTheDialog()
+    {
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        auto *dialog = fixture.panel<EngineSettingsDialog>();
+        fixture.action(QStringLiteral("Engine: device, precision, context, cache, threads"))->trigger();
+        QVERIFY(QTest::qWaitForWindowExposed(dialog));
+        auto *devices = fixture.field<QComboBox>(*dialog, QStringLiteral("Device"));
+        QAbstractItemModelTester tester(devices->model());
+        QTRY_COMPARE(devices->count(), 2);
+        QVERIFY2(devices->itemText(1).endsWith(formatBytes(std::uint64_t(1) << 30)),
+                 qPrintable(devices->itemText(1)));
+        auto *apply = fixture.button(*dialog, QStringLiteral("Apply"));
+        QVERIFY(!apply->isEnabled());
+        devices->setFocus();
+        QTest::keyClick(devices, Qt::Key_Down);
+        QCOMPARE(devices->currentIndex(), 1);
+        QVERIFY(apply->isEnabled());
+        QSignalSpy applied(dialog, &EngineSettingsDialog::applied);
+        QTest::mouseClick(apply, Qt::LeftButton);
+        QVERIFY(applied.wait(WindowFixture::patience));
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cuda);
+        QCOMPARE(QSettings().value(QStringLiteral("engine/backend")).toString(), QStringLiteral("cuda"));
+        QVERIFY(!apply->isEnabled());
+        QCOMPARE(devices->currentIndex(), 1);
+        // Precision alone stays on the device.
+        auto *precision = fixture.field<QComboBox>(*dialog, QStringLiteral("Precision"));
+        precision->setFocus();
+        QTest::keyClick(precision, precision->currentIndex() == 0 ? Qt::Key_Down : Qt::Key_Up);
+        QTest::mouseClick(apply, Qt::LeftButton);
+        QVERIFY(applied.wait(WindowFixture::patience));
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cuda);
+    }
+
+    void missingItFallsBackAndSaysWhy_data()
+    {
+        QTest::addColumn<int>("driver");
+        QTest::addColumn<int>("devices");
+        QTest::addColumn<int>("major");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("no driver") << 0 << 1 << 9 << QStringLiteral("no NVIDIA driver");
+        QTest::newRow("old driver") << 12020 << 1 << 9 << QStringLiteral("driver too old: 12.2, 13.0 needed");
+        QTest::newRow("no device") << 13000 << 0 << 9 << QStringLiteral("no device");
+        QTest::newRow("old device") << 13000 << 1 << 6
+                                    << QStringLiteral("compute capability 6.0 is not supported");
+    }
+    void missingItFallsBackAndSaysWhy()
+    {
+        QFETCH(int, driver);
+        QFETCH(int, devices);
+        QFETCH(int, major);
+        QFETCH(QString, reason);
+        cudahost::Settings settings = card();
+        settings.driverVersion = driver;
+        settings.devices = devices;
+        settings.computeMajor = major;
+        cudahost::reset(settings);
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cpu);
+        QTRY_VERIFY(fixture.message().isVisible());
+        QCOMPARE(fixture.message().message().what, QStringLiteral("The model runs on the CPU."));
+        QVERIFY2(fixture.message().message().why.contains(reason),
+                 qPrintable(fixture.message().message().why));
+        // The menu says it too, where it cannot be chosen.
+        QMenu *menu = fixture.openMenu();
+        QTRY_VERIFY(!fixture.inspector().host.devices().problem.empty() ||
+                    !fixture.inspector().host.devices().devices.empty());
+        menu->close();
+        menu = fixture.openMenu();
+        const auto actions = menu->actions();
+        const auto entry = std::find_if(actions.begin(), actions.end(), [&](const QAction *action) {
+            return action->toolTip().contains(reason);
+        });
+        QVERIFY(entry != actions.end());
+        QVERIFY(!(*entry)->isEnabled());
+        QVERIFY(menu->toolTipsVisible());
+        menu->close();
+        // It works, and the wish is not forgotten.
+        QVERIFY(fixture.say(QStringLiteral("hello"), 2));
+        QCOMPARE(QSettings().value(QStringLiteral("engine/backend")).toString(), QStringLiteral("cuda"));
+    }
+
+    void theMemoryPanelCountsTheDevice()
+    {
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        fixture.dock("memory")->show();
+        fixture.dock("memory")->raise();
+        QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+        auto *panel = fixture.panel<MemoryPanel>();
+        auto *bar = fixture.bar(*panel, QStringLiteral("Memory of the device"));
+        QTRY_VERIFY(bar && bar->isVisible());
+        const EngineStatus &status = fixture.inspector().host.status();
+        const auto valueOf = [&](const QString &name) {
+            for (const BarSegment &segment : bar->segments()) {
+                if (segment.name == name)
+                    return segment.value;
+            }
+            return -1.0;
+        };
+        // The panel is shown at its own pace: what came last is there a little later.
+        QTRY_VERIFY(valueOf(QStringLiteral("Scratch")) > 0.0);
+        QCOMPARE(valueOf(QStringLiteral("CUDA context")), double(contextBytes));
+        QCOMPARE(valueOf(QStringLiteral("Weights")), double(status.deviceNeeds->weightBytes));
+        QCOMPARE(valueOf(QStringLiteral("KV pool")), double(status.plan.bytesOf(MemoryPart::KvCache)));
+        QVERIFY(valueOf(QStringLiteral("cuBLAS")) > 0.0);
+        // But for what nobody plans: a pass's inputs, some constants.
+        const auto unplanned = [&] { return double(status.deviceMemory->usedBytes()) - sumOf(*bar); };
+        QTRY_VERIFY2(unplanned() >= 0.0 && unplanned() < 64.0 * 1024.0,
+                     qPrintable(QString::number(unplanned())));
+        QCOMPARE(status.deviceMemory->usedBytes(), contextBytes + cudahost::allocatedBytes());
+        QVERIFY2(panel->summary().contains(formatBytes(std::uint64_t(1) << 30)),
+                 qPrintable(panel->summary()));
+        // What is on the host is beside it, and not what is on the device.
+        auto *here = fixture.bar(*panel, QStringLiteral("Planned memory in use"));
+        for (const BarSegment &segment : here->segments())
+            QVERIFY(segment.name != QLatin1String("KV pool") && segment.name != QLatin1String("Weights"));
+    }
+
+    void theTimelineTimesOperations()
+    {
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        fixture.dock("timeline")->show();
+        fixture.dock("timeline")->raise();
+        auto *panel = fixture.panel<TimelinePanel>();
+        auto *details = panel->findChild<StepDetails *>();
+        QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+        QTRY_VERIFY2(details->text().startsWith(QStringLiteral("read ")), qPrintable(details->text()));
+        QVERIFY2(details->text().contains(QStringLiteral(" % of ")), qPrintable(details->text()));
+        QVERIFY(!details->text().contains(QStringLiteral("attention")));
+        QToolButton *times = fixture.toolButton(QStringLiteral("Kernel times"));
+        QVERIFY(times && times->isVisible());
+        QTest::mouseClick(times, Qt::LeftButton);
+        QTRY_COMPARE(fixture.inspector().host.status().operationTimes, Measuring::On);
+        QVERIFY(fixture.say(QStringLiteral("again"), 3));
+        for (const char *name : {"products", "attention", "norm", "head", "copy", "rotary, store"})
+            QTRY_VERIFY2(details->text().contains(QString::fromLatin1(name)), qPrintable(details->text()));
+        auto *bar = fixture.bar(*details, QStringLiteral("Kernel times of the step"));
+        QCOMPARE(bar->segments().size(), operationCount);
+        const StepRecord &step = fixture.run()->steps.back();
+        QVERIFY(step.operations.isMeasured());
+        QTRY_VERIFY(std::abs(sumOf(*bar) - double(step.operations.total())) < 1e-3);
+        QTest::mouseClick(times, Qt::LeftButton);
+        QTRY_COMPARE(fixture.inspector().host.status().operationTimes, Measuring::Off);
+        QVERIFY(fixture.say(QStringLiteral("more"), 3));
+        QVERIFY(!fixture.run()->steps.back().operations.isMeasured());
+    }
+
+    void aLostDeviceLeavesTheTrace()
+    {
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+        const RunId first = fixture.run()->start.run;
+        cudahost::Settings settings = card();
+        settings.loseAtLaunch = 40;
+        cudahost::configure(settings);
+        fixture.inspector().conversation.setMaxTokens(0);
+        fixture.input()->setFocus();
+        QTest::keyClicks(fixture.input(), QStringLiteral("again"));
+        fixture.press(Qt::Key_Return);
+        QVERIFY(fixture.waitFor(EngineState::TraceOnly));
+        QTRY_VERIFY(fixture.message().isVisible());
+        QCOMPARE(fixture.message().message().what, QStringLiteral("The device is lost."));
+        for (const char *name : {"Run, or continue", "Step one token", "Branch off before the selected step",
+                                 "Regenerate the reply"}) {
+            QAction *action = fixture.action(QString::fromLatin1(name));
+            QVERIFY2(action && !action->isEnabled(), name);
+        }
+        // What was recorded is there, down to the distribution.
+        QCOMPARE(fixture.inspector().runs.run(first)->steps.size(), std::size_t(3));
+        fixture.inspector().selection.select({first, StepIndex(1)});
+        QVERIFY(QTest::qWaitFor(
+            [&] {
+                const ExplanationPtr shown = fixture.inspector().explanations.current();
+                return shown && shown->ref == StepRef{first, StepIndex(1)} && !shown->stages.empty();
+            },
+            WindowFixture::patience));
+        // And on with the CPU.
+        QTest::mouseClick(fixture.button(fixture.message(), QStringLiteral("Go on with the CPU")),
+                          Qt::LeftButton);
+        QVERIFY(fixture.waitFor(EngineState::Idle));
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cpu);
+        QVERIFY(!fixture.message().isVisible());
+        QVERIFY(fixture.say(QStringLiteral("once more"), 3));
+        QCOMPARE(fixture.inspector().runs.run(first)->steps.size(), std::size_t(3));
+        cudahost::reset(card());
+    }
+
+    void aCardThatIsTooSmallSaysWhatFits()
+    {
+        cudahost::reset(card(contextBytes + (std::size_t(40) << 20)));
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        QSettings().setValue(QStringLiteral("engine/context"), 262144);
+        DeviceWindow fixture;
+        QVERIFY(fixture.ready());
+        QSignalSpy failed(&fixture.inspector().host, &EngineHost::modelFailed);
+        fixture.window->openModel(fixture.writeTiny());
+        QVERIFY(failed.wait(WindowFixture::patience));
+        QTRY_VERIFY(fixture.message().isVisible());
+        const Message shown = fixture.message().message();
+        QVERIFY2(shown.why.contains(QStringLiteral("are needed on CUDA device")), qPrintable(shown.why));
+        QVERIFY2(shown.why.contains(QStringLiteral("tokens fit")) ||
+                     shown.why.contains(QStringLiteral("not even a short context")),
+                 qPrintable(shown.why));
+        QTest::mouseClick(fixture.button(fixture.message(), QStringLiteral("Open it on the CPU")),
+                          Qt::LeftButton);
+        QVERIFY(fixture.waitFor(EngineState::Idle));
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cpu);
+    }
+
+private:
+    class DeviceWindow : public WindowFixture
+    {
+    public:
+        DeviceWindow()
+            : WindowFixture({1600, 1000}, hostedDevices())
+        {}
+
+        MessageBar &message()
+        {
+            return *window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
+        }
+        QToolButton &deviceButton()
+        {
+            for (QToolButton *button : window->findChildren<QToolButton *>()) {
+                if (button->accessibleName() == QLatin1String("Device"))
+                    return *button;
+            }
+            qFatal("no device button");
+        }
+        QToolButton *toolButton(const QString &text)
+        {
+            for (QToolButton *button : window->findChildren<QToolButton *>()) {
+                if (button->text() == text)
+                    return button;
+            }
+            return nullptr;
+        }
+        /// The device menu as a click opens it.
+        QMenu *openMenu()
+        {
+            QMenu *menu = deviceButton().menu();
+            menu->popup(deviceButton().mapToGlobal(QPoint(0, deviceButton().height())));
+            return menu;
+        }
+        bool chooseInMenu(const QString &start)
+        {
+            if (!QTest::qWaitFor([&] { return !inspector().host.devices().devices.empty(); }, patience))
+                return false;
+            QMenu *menu = openMenu();
+            for (QAction *action : menu->actions()) {
+                if (action->text().startsWith(start) && action->isEnabled()) {
+                    QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
+                    return true;
+                }
+            }
+            return false;
+        }
+        template <class Field>
+        static Field *field(QWidget &parent, const QString &name)
+        {
+            for (Field *found : parent.findChildren<Field *>()) {
+                if (found->accessibleName() == name)
+                    return found;
+            }
+            return nullptr;
+        }
+        static StackedBar *bar(QWidget &parent, const QString &name)
+        {
+            return field<StackedBar>(parent, name);
+        }
+        static QPushButton *button(QWidget &parent, const QString &text)
+        {
+            for (QPushButton *found : parent.findChildren<QPushButton *>()) {
+                if (found->text().remove(QLatin1Char('&')) == text)
+                    return found;
+            }
+            return nullptr;
+        }
+    };
+};
+
+TOKENLOUPE_GUI_TEST_MAIN(TestWindowDevice)
+#include "tst_windowdevice.moc"
