@@ -2,6 +2,7 @@
 #include "engine/sampling/masssearch.h"
 
 #include "engine/sampling/logitscan.h"
+#include "kernels/cpu/cpukernels.h"
 #include "kernels/cpu/logitkernels.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -17,8 +19,20 @@ namespace tokenloupe {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr std::size_t sampleSize = 256;
-constexpr std::size_t worthSplitting = 512; ///< fewer are sorted
+constexpr std::size_t worthSplitting = 128; ///< fewer are sorted
+
+/// How many logits of a stretch stand for all of it, and three deviations of a quantile among them, as
+/// places. Sorting many takes longer than one pass more over a stretch that is short.
+struct SampleSize
+{
+    std::size_t count = 0;
+    std::size_t margin = 0;
+};
+constexpr std::size_t largestSample = 256;
+constexpr SampleSize sampleSizeFor(std::size_t stretch)
+{
+    return stretch > 8192 ? SampleSize{largestSample, 24} : SampleSize{64, 12};
+}
 
 /// Consecutive entries of the descending order, themselves by rising index.
 struct Stretch
@@ -62,6 +76,7 @@ public:
     }
 
 private:
+    using Sample = std::array<float, largestSample>;
     enum class Width { Stretch, OneValue };
     enum class Outcome { Narrowed, TooWide, Beyond };
 
@@ -112,26 +127,28 @@ private:
     }
 
     /// Logits of the stretch in descending order, evenly taken from all of it.
-    std::array<float, sampleSize> sample() const
+    Sample sample(std::size_t count) const
     {
-        std::array<float, sampleSize> result{};
+        Sample result{};
         const std::size_t n = m_stretch.values.size();
-        for (std::size_t i = 0; i < sampleSize; ++i)
-            result[i] = m_stretch.values[i * n / sampleSize];
-        std::sort(result.begin(), result.end(), std::greater<>());
+        for (std::size_t i = 0; i < count; ++i)
+            result[i] = m_stretch.values[i * n / count];
+        std::sort(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(count), std::greater<>());
         return result;
     }
 
     /// Where in the sample the goal is likely to be met.
-    std::size_t guess(const std::array<float, sampleSize> &sorted) const
+    std::size_t guess(const Sample &sorted, std::size_t count) const
     {
-        std::array<double, sampleSize> sums{};
-        double running = 0.0;
-        for (std::size_t i = 0; i < sampleSize; ++i)
-            sums[i] = running += m_weights.weightOf(sorted[i]);
+        Sample weights = sorted;
+        cpuKernels().expSum(weights.data(), m_weights.maximum, static_cast<std::int64_t>(count));
+        std::array<float, largestSample> sums{};
+        std::partial_sum(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(count), sums.begin());
         const double share = m_mass > 0.0 ? (m_goal.sum - m_running) / m_mass : 1.0;
-        const auto at = std::lower_bound(sums.begin(), sums.end(), share * running);
-        return std::min<std::size_t>(static_cast<std::size_t>(at - sums.begin()), sampleSize - 1);
+        const auto end = sums.begin() + static_cast<std::ptrdiff_t>(count);
+        const auto at =
+            std::lower_bound(sums.begin(), end, static_cast<float>(share * double(sums[count - 1])));
+        return std::min<std::size_t>(static_cast<std::size_t>(at - sums.begin()), count - 1);
     }
 
     /// Splits the stretch in three and goes on with the part in which the goal is met. TooWide: the middle
@@ -139,15 +156,15 @@ private:
     /// them.
     Outcome narrow(Width width)
     {
-        const auto sorted = sample();
-        const std::size_t middle = guess(sorted);
-        constexpr std::size_t margin = 24; // three deviations of a quantile of the sample
+        const auto [count, margin] = sampleSizeFor(m_stretch.values.size());
+        const Sample sorted = sample(count);
+        const std::size_t middle = guess(sorted, count);
         const bool one = width == Width::OneValue;
         const std::size_t first = one ? middle : middle - std::min(middle, margin);
-        const std::size_t last = one ? middle : std::min(middle + margin, sampleSize - 1);
+        const std::size_t last = one ? middle : std::min(middle + margin, count - 1);
         // At the ends of the sample the part reaches to the end of the stretch.
         const float high = !one && first == 0 ? infinity : std::nextafter(sorted[first], infinity);
-        const float low = !one && last == sampleSize - 1 ? -infinity : sorted[last];
+        const float low = !one && last == count - 1 ? -infinity : sorted[last];
 
         Stretch between = part(low, high);
         if (!one && between.values.size() > m_stretch.values.size() / 4 * 3)
@@ -158,7 +175,7 @@ private:
         double aboveMass = 0.0;
         std::optional<Stretch> above;
         std::optional<Stretch> below;
-        if (high != infinity && (first < sampleSize / 2 || low == -infinity)) {
+        if (high != infinity && (first < count / 2 || low == -infinity)) {
             above = part(high, infinity);
             aboveCount = above->values.size();
             aboveMass = massOf(*above);
