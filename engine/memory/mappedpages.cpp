@@ -92,7 +92,12 @@ std::uint64_t programMemory()
             const std::uint64_t resident = kibibytesOf(view);
             sum += isOwn ? std::max(size, resident) : resident;
         } else if (view.find('-') < view.find(':')) {
-            isOwn = !program.empty() && view.ends_with(program); // "7f12-7f34 r-xp … path"
+            // "7f12-7f34 r-xp … path". Of the program's own what runs or is written to becomes resident
+            // sooner or later; what is only read may be code for devices that are not here.
+            const std::string_view rights = view.substr(std::min(view.find(' '), view.size() - 1) + 1, 4);
+            isOwn =
+                !program.empty() && view.ends_with(program) &&
+                (rights.find('x') != std::string_view::npos || rights.find('w') != std::string_view::npos);
         }
     }
     return sum > 0 ? sum : processMemory().residentBytes;
