@@ -32,11 +32,13 @@ const QString twoKernels =
                    "    0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n"
                    "ptxas info    : Used 128 registers, used 1 barriers\n");
 
+#ifdef TOKENLOUPE_RESOURCE_REPORTS
 QString contentOf(const QString &path)
 {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
+#endif
 
 } // namespace
 
