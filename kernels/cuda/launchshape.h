@@ -19,7 +19,7 @@ struct LaunchShape
 template <class Integer>
 __host__ __device__ constexpr Integer ceilDivide(Integer count, Integer size)
 {
-    return (count + size - 1) / size;
+    return count / size + (count % size != 0 ? 1 : 0); // count + size - 1 might not fit
 }
 
 } // namespace tokenloupe::cuda
