@@ -35,6 +35,7 @@ public:
     DeviceValues &operator=(const DeviceValues &) = delete;
 
     T *data() const { return m_data; }
+    std::size_t size() const { return m_count; }
     std::vector<T> read() const
     {
         std::vector<T> values(m_count);

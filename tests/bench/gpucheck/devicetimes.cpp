@@ -9,7 +9,7 @@
 #include "kernels/cuda/rowops.h"
 #include "kernels/cuda/statistics.h"
 #include "kernels/cuda/weightlayout.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 
 #include <algorithm>
 #include <optional>
@@ -20,11 +20,11 @@ namespace {
 
 using Json = nlohmann::json;
 /// Memory of one value everywhere: as codes, scales and halves it is a small positive number.
-class Bytes : public DeviceArray<std::byte>
+class Bytes : public DeviceValues<std::byte>
 {
 public:
     explicit Bytes(std::uint64_t count)
-        : DeviceArray(count)
+        : DeviceValues(count)
     {
         demand(cudaMemset(data(), 0x11, count));
     }
@@ -115,8 +115,8 @@ public:
 private:
     Bytes m_high;
     Bytes m_low;
-    DeviceArray<float> m_scales;
-    DeviceArray<std::int32_t> m_sums;
+    DeviceValues<float> m_scales;
+    DeviceValues<std::int32_t> m_sums;
     std::int32_t m_rows;
     std::int32_t m_columns;
 };
@@ -166,7 +166,7 @@ double DeviceTimes::halfRate()
     const std::uint64_t values = std::uint64_t(n) * std::uint64_t(n);
     const Bytes a(2 * values);
     const Bytes b(2 * values);
-    const DeviceArray<float> c(values);
+    const DeviceValues<float> c(values);
     const float one = 1.0F;
     const float zero = 0.0F;
     const double time = seconds(1, [&](std::int64_t) {
@@ -213,7 +213,7 @@ void DeviceTimes::timeRows()
     const DeviceMatrix addend(1, m_request.embedding);
     const DeviceMatrix normed(1, m_request.embedding);
     const RoundedRows rounded(1, m_request.embedding);
-    const DeviceArray<float> gain(std::vector<float>(std::size_t(m_request.embedding), 1.0F));
+    const DeviceValues<float> gain(std::vector<float>(std::size_t(m_request.embedding), 1.0F));
     cuda::RowNormParams params;
     params.gain = gain.data();
     add("normRows, add and round",
@@ -250,7 +250,7 @@ void DeviceTimes::timeAttention()
     std::vector<std::int32_t> numbers(static_cast<std::size_t>(blocks));
     for (std::int32_t i = 0; i < blocks; ++i)
         numbers[std::size_t(i)] = blocks - 1 - i;
-    const DeviceArray<std::int32_t> table(numbers);
+    const DeviceValues<std::int32_t> table(numbers);
     view.table = table.data();
     const std::uint64_t planeBytes = std::uint64_t(blocks) * std::uint64_t(view.keyBlockStride);
     const std::int64_t copies =
@@ -269,7 +269,7 @@ void DeviceTimes::timeAttention()
     shape.longestContext = m_request.context;
     const DeviceMatrix query(1, m_request.embedding);
     const DeviceMatrix output(1, m_request.embedding);
-    const DeviceArray<cuda::StepState> last(std::vector<cuda::StepState>{{m_request.context - 1, 1}});
+    const DeviceValues<cuda::StepState> last(std::vector<cuda::StepState>{{m_request.context - 1, 1}});
     const Bytes scratch(std::max<std::uint64_t>(1, cuda::attentionScratchBytes(shape, view, 1)));
     add("attendDecode, " + std::to_string(m_request.context) + " positions",
         seconds(copies,
@@ -282,7 +282,7 @@ void DeviceTimes::timeAttention()
     const std::int32_t rows = std::min(m_request.promptRows, m_request.context);
     const DeviceMatrix queries(rows, m_request.embedding);
     const DeviceMatrix outputs(rows, m_request.embedding);
-    const DeviceArray<cuda::StepState> end(std::vector<cuda::StepState>{{m_request.context - rows, rows}});
+    const DeviceValues<cuda::StepState> end(std::vector<cuda::StepState>{{m_request.context - rows, rows}});
     const double pairs = double(rows) * (double(m_request.context) - double(rows) / 2.0);
     add("attendPrefill, " + std::to_string(rows) + " rows at the end of " + std::to_string(m_request.context),
         seconds(1,
@@ -322,7 +322,7 @@ void DeviceTimes::timeStatistics()
     constexpr std::int32_t top = 50;
     const DeviceMatrix logits(randomFloats(std::size_t(m_request.vocabulary), 6.0F, 1), m_request.vocabulary);
     const Bytes scratch(std::max<std::uint64_t>(1, cuda::logitSummaryBytes(1, m_request.vocabulary, top)));
-    const DeviceArray<cuda::LogitSummary> summaries(1);
+    const DeviceValues<cuda::LogitSummary> summaries(1);
     add("summarizeLogits, " + std::to_string(m_request.vocabulary) + " logits, first " + std::to_string(top),
         seconds(1,
                 [&](std::int64_t) {

@@ -26,7 +26,7 @@ std::size_t blocksOf(const AttentionCase &attention)
 }
 
 template <class T>
-void writeArray(DeviceArray<T> &array, const std::vector<T> &values)
+void writeArray(DeviceValues<T> &array, const std::vector<T> &values)
 {
     demand(cudaMemcpy(array.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
 }
@@ -64,8 +64,8 @@ AttentionWorld::AttentionWorld(const AttentionCase &attention, unsigned seed)
     : m_case(attention)
     , m_rowBytes{storedBytes(attention.keyType, attention.keySize),
                  storedBytes(attention.valueType, attention.valueSize)}
-    , m_devicePlanes{DeviceArray<std::byte>(planeBytes(attention, attention.keyType, attention.keySize)),
-                     DeviceArray<std::byte>(planeBytes(attention, attention.valueType, attention.valueSize))}
+    , m_devicePlanes{DeviceValues<std::byte>(planeBytes(attention, attention.keyType, attention.keySize)),
+                     DeviceValues<std::byte>(planeBytes(attention, attention.valueType, attention.valueSize))}
     , m_table(blocksOf(attention))
     , m_queries(queryFloats(attention))
     , m_slopes(static_cast<std::size_t>(attention.heads()))

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/attention.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 
 #include <QTest>
 #include <cstdint>
@@ -75,12 +75,12 @@ private:
     std::vector<float> m_slopeValues;
     std::vector<float> m_frequencyValues;
     std::vector<double> m_stored[2]; // (kvHeads × positions × size), keys turned
-    DeviceArray<std::byte> m_devicePlanes[2];
-    DeviceArray<std::int32_t> m_table;
-    DeviceArray<float> m_queries;
-    DeviceArray<float> m_slopes;
-    DeviceArray<float> m_frequencies;
-    DeviceArray<cuda::StepState> m_state;
+    DeviceValues<std::byte> m_devicePlanes[2];
+    DeviceValues<std::int32_t> m_table;
+    DeviceValues<float> m_queries;
+    DeviceValues<float> m_slopes;
+    DeviceValues<float> m_frequencies;
+    DeviceValues<cuda::StepState> m_state;
 };
 
 /// Largest difference, relative to `scale`. NaN is larger than all.

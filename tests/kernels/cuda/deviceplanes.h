@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cpu/fastkernels.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 
 #include <cmath>
 #include <cstring>
@@ -60,10 +60,10 @@ public:
 private:
     int m_rows;
     int m_columns;
-    DeviceArray<std::int8_t> m_high;
-    DeviceArray<std::int8_t> m_low;
-    DeviceArray<float> m_scales;
-    DeviceArray<std::int32_t> m_sums;
+    DeviceValues<std::int8_t> m_high;
+    DeviceValues<std::int8_t> m_low;
+    DeviceValues<float> m_scales;
+    DeviceValues<std::int32_t> m_sums;
 };
 
 } // namespace tokenloupe::test

@@ -2,48 +2,17 @@
 #pragma once
 
 #include "kernels/cuda/deviceviews.h"
+#include "tests/cudahost/devicevalues.h"
 #include "tests/kernels/kernelcases.h"
 
 #include <QString>
-#include <cuda_runtime.h>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace tokenloupe::test {
 
-/// Values in device memory.
-template <class T>
-class DeviceValues
-{
-public:
-    explicit DeviceValues(std::size_t count)
-        : m_count(count)
-    {
-        if (cudaMalloc(&m_data, count * sizeof(T)) != cudaSuccess)
-            qFatal("no memory on the device");
-    }
-    explicit DeviceValues(const std::vector<T> &values)
-        : DeviceValues(values.size())
-    {
-        cudaMemcpy(m_data, values.data(), m_count * sizeof(T), cudaMemcpyHostToDevice);
-    }
-    ~DeviceValues() { cudaFree(m_data); }
-    DeviceValues(const DeviceValues &) = delete;
-    DeviceValues &operator=(const DeviceValues &) = delete;
-
-    T *data() const { return m_data; }
-    std::vector<T> values() const
-    {
-        std::vector<T> copy(m_count);
-        cudaMemcpy(copy.data(), m_data, m_count * sizeof(T), cudaMemcpyDeviceToHost);
-        return copy;
-    }
-
-private:
-    T *m_data = nullptr;
-    std::size_t m_count;
-};
+using cudahost::test::DeviceValues;
 
 /// A random matrix, packed for the device and there.
 class DeviceMatrix

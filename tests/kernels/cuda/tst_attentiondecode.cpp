@@ -26,8 +26,8 @@ std::vector<float> decode(AttentionWorld &world, int first, int count)
     const KvLayerView view = world.view();
     const AttentionShape shape = world.shape();
     const std::int32_t columns = shape.heads * view.valueSize;
-    DeviceArray<std::byte> scratch(attentionScratchBytes(shape, view, queries.rows));
-    DeviceArray<float> output(static_cast<std::size_t>(queries.rows) * static_cast<std::size_t>(columns));
+    DeviceValues<std::byte> scratch(attentionScratchBytes(shape, view, queries.rows));
+    DeviceValues<float> output(static_cast<std::size_t>(queries.rows) * static_cast<std::size_t>(columns));
     world.setFirstRow(first);
     const DeviceRows rows{output.data(), queries.rows, columns, columns};
     if (attendDecode(queries, view, shape, world.state(), scratch.data(), rows, nullptr) != cudaSuccess)
@@ -222,8 +222,8 @@ void TestAttentionDecode::laterInfinitiesAreNotSeen()
 void TestAttentionDecode::refusesWrongShapes()
 {
     AttentionWorld world(with([](AttentionCase &) {}));
-    DeviceArray<std::byte> scratch(attentionScratchBytes(world.shape(), world.view(), 1));
-    DeviceArray<float> output(4 * 64);
+    DeviceValues<std::byte> scratch(attentionScratchBytes(world.shape(), world.view(), 1));
+    DeviceValues<float> output(4 * 64);
     const auto status = [&](const auto &change) {
         DeviceRows queries = world.queries();
         KvLayerView view = world.view();

@@ -21,7 +21,7 @@ std::vector<float> prefill(AttentionWorld &world, std::int32_t tensorCores, int 
     const KvLayerView view = world.view();
     const AttentionShape shape = world.shape();
     const std::int32_t columns = shape.heads * view.valueSize;
-    DeviceArray<float> output(static_cast<std::size_t>(queries.rows) * static_cast<std::size_t>(columns));
+    DeviceValues<float> output(static_cast<std::size_t>(queries.rows) * static_cast<std::size_t>(columns));
     world.setFirstRow(first);
     const DeviceRows rows{output.data(), queries.rows, columns, columns};
     if (attendPrefill(queries, view, shape, tensorCores, world.state(), rows, nullptr) != cudaSuccess)
@@ -228,7 +228,7 @@ void TestAttentionPrefill::weighs()
     AttentionWorld world(attention);
     const auto count = static_cast<std::size_t>(attention.rows) *
                        static_cast<std::size_t>(attention.heads() * attention.positions());
-    DeviceArray<float> weights(count);
+    DeviceValues<float> weights(count);
     QCOMPARE(attentionWeights(world.queries(), world.view(), world.shape(), world.state(),
                               attention.positions(), weights.data(), nullptr),
              cudaSuccess);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/cuda/rowops.h"
 #include "tests/cudahost/cudahost.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 #include "tests/support/testmain.h"
 
 #include <algorithm>

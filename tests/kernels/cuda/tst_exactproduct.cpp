@@ -30,7 +30,7 @@ std::vector<float> product(const DeviceMatrix &matrix, const std::vector<float> 
         deviceRows(output, rows, outputs), nullptr);
     if (status != cudaSuccess)
         return {};
-    return output.values();
+    return output.read();
 }
 
 } // namespace

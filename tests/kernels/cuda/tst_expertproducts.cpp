@@ -105,11 +105,11 @@ void TestExpertProducts::routes()
                              weights.data(), nullptr),
                  cudaSuccess);
         const Routes wanted = wantedRoutes(logits, tokens, used, weighting);
-        QCOMPARE(chosen.values(), std::vector<std::int32_t>(wanted.chosen.begin(), wanted.chosen.end()));
-        const std::vector<float> got = weights.values();
+        QCOMPARE(chosen.read(), std::vector<std::int32_t>(wanted.chosen.begin(), wanted.chosen.end()));
+        const std::vector<float> got = weights.read();
         for (std::size_t i = 0; i < got.size(); ++i)
             QVERIFY(std::abs(double(got[i]) - wanted.weights[i]) <= 2e-6 * wanted.weights[i]);
-        const std::vector<float> probabilities = router.values();
+        const std::vector<float> probabilities = router.read();
         for (int i = 0; i < tokens * stride; ++i) {
             const double value = double(probabilities[std::size_t(i)]);
             if (i % stride >= experts) {
@@ -141,7 +141,7 @@ void TestExpertProducts::routesOfNoNumbers()
         QCOMPARE(routeTokens(deviceRows(router, 1, 4), 2, RouteWeighting::OfAll, chosen.data(),
                              weights.data(), nullptr),
                  cudaSuccess);
-        QCOMPARE(chosen.values(), wanted[i]);
+        QCOMPARE(chosen.read(), wanted[i]);
     }
 }
 
@@ -178,7 +178,7 @@ void TestExpertProducts::multiplies()
                                  used, inputPerPair, deviceRows(input, inputs, columns),
                                  deviceRows(output, tokens * used, outputs), nullptr),
                  cudaSuccess);
-        const std::vector<float> got = output.values();
+        const std::vector<float> got = output.read();
         for (int pair = 0; pair < tokens * used; ++pair) {
             const int row = inputPerPair != 0 ? pair : pair / used;
             const std::vector<double> x = asDoubles(values, std::size_t(row * columns), std::size_t(columns));
@@ -222,7 +222,7 @@ void TestExpertProducts::manyPairs()
     QCOMPARE(launches.size(), std::size_t(2));
     QCOMPARE(launches[0].grid.y, 65534U);
     QCOMPARE(launches[1].grid.y, 2U);
-    const std::vector<float> got = output.values();
+    const std::vector<float> got = output.read();
     for (int pair = 0; pair < tokens * used; ++pair) {
         const double weight = pair % 2 == 0 ? one.row(0)[0] : two.row(0)[0];
         TOKENLOUPE_COMPARE_EXACT(got[std::size_t(pair)], float(weight * (pair / 2)));
@@ -242,7 +242,7 @@ void TestExpertProducts::combines()
             QCOMPARE(combineExperts(deviceRows(rows, tokens * used, columns), deviceWeights.data(), used,
                                     deviceRows(output, tokens, columns, columns + 1), nullptr),
                      cudaSuccess);
-            const std::vector<float> got = output.values();
+            const std::vector<float> got = output.read();
             for (int token = 0; token < tokens; ++token) {
                 for (int column = 0; column < columns; ++column) {
                     double wanted = 0;

@@ -2,7 +2,7 @@
 #include "kernels/cuda/matrixproduct.h"
 #include "kernels/cuda/weightlayout.h"
 #include "tests/cudahost/cudahost.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 #include "tests/kernels/kernelcases.h"
 #include "tests/support/testmain.h"
 
@@ -50,7 +50,7 @@ struct Weights
     int rows;
     int columns;
     std::vector<double> values;
-    DeviceArray<std::byte> memory;
+    DeviceValues<std::byte> memory;
     DeviceWeight view;
 };
 
@@ -145,14 +145,14 @@ void TestMatrixProduct::matchesReference()
     const Weights weights(type, outputs, columns);
     const std::vector<float> x = randomFloats(std::size_t(rows * columns), 3.0F, 1);
     const std::vector<float> bias = randomFloats(std::size_t(outputs), 2.0F, 2);
-    const DeviceArray<float> deviceBias(bias);
+    const DeviceValues<float> deviceBias(bias);
     const DeviceMatrix input(x, columns, 4);
     for (const ProductPrecision precision : {ProductPrecision::Exact, ProductPrecision::Half}) {
         for (const bool isBiased : {false, true}) {
             const std::uint64_t tileBytes = isBiased ? 1 : usualTileBytes; // 1: as few rows as there can be
             const MatrixProductPlan plan =
                 matrixProductPlan(precision, type, outputs, columns, rows, tileBytes);
-            const DeviceArray<std::byte> scratch{std::size_t(plan.bytes)};
+            const DeviceValues<std::byte> scratch{std::size_t(plan.bytes)};
             const DeviceMatrix output(rows, outputs, 3, 1);
             QCOMPARE(multiplyMany(blas.calls, blas.handle, precision, weights.view, input.view(),
                                   isBiased ? deviceBias.data() : nullptr, scratch.data(), output.view(),
@@ -195,7 +195,7 @@ void TestMatrixProduct::rowsOfAnySize()
     const DeviceMatrix output(4, outputs);
     const MatrixProductPlan plan =
         matrixProductPlan(ProductPrecision::Half, TensorType::Q8_0, outputs, columns, 4);
-    const DeviceArray<std::byte> scratch{std::size_t(plan.bytes)};
+    const DeviceValues<std::byte> scratch{std::size_t(plan.bytes)};
     QCOMPARE(multiplyMany(blas.calls, blas.handle, ProductPrecision::Half, weights.view, input.view(),
                           nullptr, scratch.data(), output.view(), nullptr),
              cudaSuccess);
@@ -218,7 +218,7 @@ void TestMatrixProduct::badNumbersSpoilTheirRowOnly()
     const DeviceMatrix input(x, 32);
     const DeviceMatrix output(3, 8);
     const MatrixProductPlan plan = matrixProductPlan(ProductPrecision::Half, TensorType::F16, 8, 32, 3);
-    const DeviceArray<std::byte> scratch{std::size_t(plan.bytes)};
+    const DeviceValues<std::byte> scratch{std::size_t(plan.bytes)};
     QCOMPARE(multiplyMany(blas.calls, blas.handle, ProductPrecision::Half, weights.view, input.view(),
                           nullptr, scratch.data(), output.view(), nullptr),
              cudaSuccess);
@@ -233,7 +233,7 @@ void TestMatrixProduct::refusesWrongShapes()
     const Weights weights(TensorType::Q4_0, 8, 32);
     const DeviceMatrix input(3, 32);
     const DeviceMatrix output(3, 8);
-    const DeviceArray<std::byte> scratch(1 << 16);
+    const DeviceValues<std::byte> scratch(1 << 16);
     const auto call = [&](const DeviceWeight &weight, DeviceRows in, void *memory, DeviceRows out) {
         return multiplyMany(blas.calls, blas.handle, ProductPrecision::Half, weight, in, nullptr, memory, out,
                             nullptr);

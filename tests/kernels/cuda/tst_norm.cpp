@@ -86,8 +86,8 @@ void TestNorm::matchesReference()
     const std::vector<float> bias = randomFloats(columns, 2.0F, 4);
     const int padding = norm.isPadded ? 3 : 4;
     const int offset = norm.isPadded ? 1 : 0;
-    const DeviceArray<float> deviceGain(gain);
-    const DeviceArray<float> deviceBias(bias);
+    const DeviceValues<float> deviceGain(gain);
+    const DeviceValues<float> deviceBias(bias);
     const DeviceMatrix addend(more, norm.columns, padding, offset);
     RowNormParams params;
     params.kind = norm.kind;
@@ -161,7 +161,7 @@ void TestNorm::roundsWhatItWrites()
     QFETCH(const int, columns);
     const std::vector<float> x = randomFloats(std::size_t(rows * columns), 3.0F, 5);
     const DeviceMatrix addend(randomFloats(x.size(), 1.0F, 6), columns);
-    const DeviceArray<float> gain(randomFloats(std::size_t(columns), 2.0F, 7));
+    const DeviceValues<float> gain(randomFloats(std::size_t(columns), 2.0F, 7));
     RowNormParams params;
     params.gain = gain.data();
     for (const RowNorm kind : {RowNorm::Rms, RowNorm::Layer}) {
@@ -186,7 +186,7 @@ void TestNorm::farFromZero()
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] += i % 3 == 0 ? -2.0F : 1.0F; // mean 4000, variance 2
     const DeviceMatrix input(x, columns);
-    const DeviceArray<float> gain(std::vector<float>(std::size_t(columns), 1.0F));
+    const DeviceValues<float> gain(std::vector<float>(std::size_t(columns), 1.0F));
     RowNormParams params;
     params.kind = RowNorm::Layer;
     params.gain = gain.data();
@@ -204,7 +204,7 @@ void TestNorm::badNumbersSpoilTheirRowOnly()
     const std::vector<float> good(x.begin(), x.begin() + columns);
     x[96 + 50] = std::numeric_limits<float>::quiet_NaN();
     x[2 * 96 + 7] = std::numeric_limits<float>::infinity();
-    const DeviceArray<float> gain(std::vector<float>(std::size_t(columns), 1.0F));
+    const DeviceValues<float> gain(std::vector<float>(std::size_t(columns), 1.0F));
     RowNormParams params;
     params.gain = gain.data();
     const DeviceMatrix input(x, columns);
@@ -225,7 +225,7 @@ void TestNorm::refusesWrongShapes()
 {
     const DeviceMatrix rows(2, 40);
     const DeviceMatrix others(2, 36);
-    const DeviceArray<float> gain(40);
+    const DeviceValues<float> gain(40);
     RowNormParams params;
     params.gain = gain.data();
     QCOMPARE(normRows({}, {}, params, rows.view(), {}, nullptr), cudaErrorInvalidValue);

@@ -2,7 +2,7 @@
 #include "kernels/cuda/productrows.h"
 #include "kernels/formats/blocks.h"
 #include "tests/cudahost/cudahost.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 #include "tests/support/testmain.h"
 
 #include <cmath>
@@ -49,8 +49,8 @@ void TestProductRows::halvesTimesScales()
     const std::vector<float> x = randomFloats(std::size_t(rows * columns), size, 1);
     const DeviceMatrix input(x, columns, 3, 1);
     const int stride = (columns + 7) / 8 * 8;
-    const DeviceArray<std::uint16_t> half(std::size_t(rows * stride));
-    const DeviceArray<float> scales{std::size_t(rows)};
+    const DeviceValues<std::uint16_t> half(std::size_t(rows * stride));
+    const DeviceValues<float> scales{std::size_t(rows)};
     for (const std::uint64_t seed : {1, 2}) {
         cudahost::setSeed(seed);
         QCOMPARE(scaleToHalf(input.view(), half.data(), stride, scales.data(), nullptr), cudaSuccess);
@@ -82,8 +82,8 @@ void TestProductRows::smallAndBadRows()
     x[2 * 64 + 3] = std::numeric_limits<float>::quiet_NaN();
     x[3 * 64 + 60] = -infinity;
     const DeviceMatrix input(x, 64);
-    const DeviceArray<std::uint16_t> half(4 * 64);
-    const DeviceArray<float> scales(4);
+    const DeviceValues<std::uint16_t> half(4 * 64);
+    const DeviceValues<float> scales(4);
     QCOMPARE(scaleToHalf(input.view(), half.data(), 64, scales.data(), nullptr), cudaSuccess);
     const std::vector<float> factors = scales.read();
     const std::vector<std::uint16_t> halves = half.read();
@@ -111,8 +111,8 @@ void TestProductRows::finishes()
     const std::vector<float> y = randomFloats(std::size_t(rows * columns), 3.0F, 1);
     const std::vector<float> scales = randomFloats(std::size_t(rows), 3.0F, 2);
     const std::vector<float> bias = randomFloats(std::size_t(columns), 3.0F, 3);
-    const DeviceArray<float> deviceScales(scales);
-    const DeviceArray<float> deviceBias(bias);
+    const DeviceValues<float> deviceScales(scales);
+    const DeviceValues<float> deviceBias(bias);
     for (const int which : {1, 2, 3}) {
         const float *scale = (which & 1) != 0 ? deviceScales.data() : nullptr;
         const float *offset = (which & 2) != 0 ? deviceBias.data() : nullptr;
@@ -131,8 +131,8 @@ void TestProductRows::finishes()
 void TestProductRows::refusesWrongShapes()
 {
     const DeviceMatrix rows(2, 64);
-    const DeviceArray<std::uint16_t> half(2 * 64);
-    const DeviceArray<float> scales(2);
+    const DeviceValues<std::uint16_t> half(2 * 64);
+    const DeviceValues<float> scales(2);
     QCOMPARE(scaleToHalf({}, half.data(), 64, scales.data(), nullptr), cudaErrorInvalidValue);
     QCOMPARE(scaleToHalf(rows.view(), nullptr, 64, scales.data(), nullptr), cudaErrorInvalidValue);
     QCOMPARE(scaleToHalf(rows.view(), half.data(), 62, scales.data(), nullptr), cudaErrorInvalidValue);

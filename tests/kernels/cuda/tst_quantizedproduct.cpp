@@ -29,7 +29,7 @@ std::vector<float> product(const DeviceMatrix &matrix, const QuantizedCase &inpu
         multiplyQuantized(matrix.weight(), input.rows(), bias, deviceRows(output, rows, outputs), nullptr);
     if (status != cudaSuccess)
         return {};
-    return output.values();
+    return output.read();
 }
 
 } // namespace
@@ -162,7 +162,7 @@ void TestQuantizedProduct::largestCodes()
                                            deviceRows(output, 1, 1), nullptr),
                          cudaSuccess);
                 const Dot wanted = dot(weights, input.row(0));
-                QVERIFY2(std::abs(double(output.values()[0]) - wanted.sum) <= tolerance * wanted.magnitude,
+                QVERIFY2(std::abs(double(output.read()[0]) - wanted.sum) <= tolerance * wanted.magnitude,
                          traitsOf(type).name);
             }
         }
@@ -202,7 +202,7 @@ void TestQuantizedProduct::outputsApart()
     QCOMPARE(multiplyQuantized(matrix.weight(), input.rows(), nullptr, deviceRows(output, 3, outputs, stride),
                                nullptr),
              cudaSuccess);
-    const std::vector<float> got = output.values();
+    const std::vector<float> got = output.read();
     for (int i = 0; i < 3 * stride; ++i) {
         const int column = i % stride;
         QCOMPARE(got[std::size_t(i)],

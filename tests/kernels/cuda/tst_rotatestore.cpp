@@ -84,15 +84,15 @@ struct Cache
     int blocks;
     std::size_t keyBytes;
     std::size_t valueBytes;
-    DeviceArray<std::byte> keys;
-    DeviceArray<std::byte> values;
-    DeviceArray<std::int32_t> table;
+    DeviceValues<std::byte> keys;
+    DeviceValues<std::byte> values;
+    DeviceValues<std::int32_t> table;
     KvLayerView view;
 };
 
-DeviceArray<StepState> stateAt(int position)
+DeviceValues<StepState> stateAt(int position)
 {
-    return DeviceArray<StepState>(std::vector{StepState{position, 0}});
+    return DeviceValues<StepState>(std::vector{StepState{position, 0}});
 }
 
 /// Nothing special, and everything that is: a head of 32 each.
@@ -184,7 +184,7 @@ void TestRotateStore::storesWhatTheCpuStores()
     const std::vector<float> valueRows = headsOf(valueSize);
     const DeviceMatrix keys(keyRows, keySize * Cache::kvHeads, 3);
     const DeviceMatrix values(valueRows, valueSize * Cache::kvHeads, 5);
-    const DeviceArray<StepState> state = stateAt(first);
+    const DeviceValues<StepState> state = stateAt(first);
     Cache cache(KvElement(type), keySize, valueSize, first + rows);
     QCOMPARE(storeRows(keys.view(), values.view(), cache.view, state.data(), nullptr), cudaSuccess);
     cudahost::checkMemory();
@@ -225,8 +225,8 @@ void TestRotateStore::rotates()
     std::vector<float> frequencies;
     for (int i = 0; i < rotated / 2; ++i)
         frequencies.push_back(std::pow(10000.0F, -2.0F * float(i) / float(rotated)));
-    const DeviceArray<float> deviceFrequencies(frequencies);
-    const DeviceArray<StepState> state = stateAt(position);
+    const DeviceValues<float> deviceFrequencies(frequencies);
+    const DeviceValues<StepState> state = stateAt(position);
     const RotaryParams rotary{RotaryPairs(pairs), rotated, deviceFrequencies.data(), magnitude};
     const auto check = [&](const std::vector<float> &before, const DeviceMatrix &after) {
         const std::vector<float> actual = after.read();
@@ -288,12 +288,12 @@ void TestRotateStore::storesWhatItRotates()
     const int valueSize = 64;
     const int rows = 5;
     const int first = 40;
-    const DeviceArray<float> frequencies(randomFloats(std::size_t(rotated / 2 + 1), 0.5F, 9));
+    const DeviceValues<float> frequencies(randomFloats(std::size_t(rotated / 2 + 1), 0.5F, 9));
     const RotaryParams rotary{RotaryPairs::Halves, rotated, frequencies.data(), 1.0F};
     const std::vector<float> queryRows = randomFloats(std::size_t(rows * 6 * size), 2.0F, 1);
     const std::vector<float> keyRows = randomFloats(std::size_t(rows * 2 * size), 2.0F, 2);
     const std::vector<float> valueRows = randomFloats(std::size_t(rows * 2 * valueSize), 2.0F, 3);
-    const DeviceArray<StepState> state = stateAt(first);
+    const DeviceValues<StepState> state = stateAt(first);
 
     const DeviceMatrix queries(queryRows, 6 * size);
     const DeviceMatrix keys(keyRows, 2 * size);
@@ -321,7 +321,7 @@ void TestRotateStore::refusesWrongShapes()
 {
     const DeviceMatrix keys(3, 64);
     const DeviceMatrix values(3, 64);
-    const DeviceArray<StepState> state = stateAt(0);
+    const DeviceValues<StepState> state = stateAt(0);
     const Cache cache(KvElement::Q8_0, 32, 32, 3);
     QCOMPARE(storeRows(keys.view(), values.view(), cache.view, state.data(), nullptr), cudaSuccess);
     QCOMPARE(storeRows(keys.view(), values.view(), cache.view, nullptr, nullptr), cudaErrorInvalidValue);

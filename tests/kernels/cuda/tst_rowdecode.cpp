@@ -71,7 +71,7 @@ void TestRowDecode::expandsToFloats()
             std::vector<float> wanted;
             for (int row = first; row < first + count; ++row)
                 wanted.insert(wanted.end(), matrix.row(row).begin(), matrix.row(row).end());
-            QCOMPARE(firstDifference(output.values(), wanted), QString());
+            QCOMPARE(firstDifference(output.read(), wanted), QString());
         }
     }
     const std::string faults = deviceFaults();
@@ -86,7 +86,7 @@ void TestRowDecode::expandsToHalves()
         const DeviceValues<std::uint16_t> output(std::size_t(4 * columns));
         QCOMPARE(expandHalf(matrix.weight(), 1, 4, output.data(), nullptr), cudaSuccess);
         std::vector<float> got;
-        for (const std::uint16_t half : output.values())
+        for (const std::uint16_t half : output.read())
             got.push_back(halfToFloat(half));
         std::vector<float> wanted;
         for (int row = 1; row < 5; ++row) {
@@ -115,7 +115,7 @@ void TestRowDecode::gathersRows()
         for (std::size_t token = 0; token < ids.size(); ++token)
             std::copy_n(table.row(ids[token]).begin(), columns,
                         values.begin() + std::ptrdiff_t(token) * stride);
-        QCOMPARE(firstDifference(output.values(), values), QString());
+        QCOMPARE(firstDifference(output.read(), values), QString());
     }
 }
 
@@ -133,7 +133,7 @@ void TestRowDecode::addsPositions()
             const std::size_t row = i / std::size_t(columns);
             values[i] += float(table.row(4 + std::int64_t(row))[i % std::size_t(columns)]);
         }
-        QCOMPARE(firstDifference(target.values(), values), QString());
+        QCOMPARE(firstDifference(target.read(), values), QString());
     }
 }
 
@@ -158,7 +158,7 @@ void TestRowDecode::referenceBlocks()
             const DeviceValues<std::byte> data(image);
             const DeviceValues<float> output{std::size_t(columns)};
             QCOMPARE(expandFloat({data.data(), type, 1, columns}, 0, 1, output.data(), nullptr), cudaSuccess);
-            const std::vector<float> got = output.values();
+            const std::vector<float> got = output.read();
             const auto &wanted = entry.at(part).at("expected");
             QCOMPARE(got.size(), wanted.size());
             for (std::size_t i = 0; i < got.size(); ++i) {

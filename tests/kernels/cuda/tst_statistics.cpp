@@ -2,7 +2,7 @@
 #include "kernels/cuda/statistics.h"
 #include "kernels/cuda/statisticsgeometry.h"
 #include "tests/cudahost/cudahost.h"
-#include "tests/kernels/cuda/devicearray.h"
+#include "tests/kernels/cuda/devicerows.h"
 #include "tests/support/testmain.h"
 
 #include <algorithm>
@@ -58,9 +58,9 @@ std::vector<LogitSummary> summarize(const std::vector<float> &logits, int column
 {
     const DeviceMatrix rows(logits, columns, padding, padding);
     const int count = int(logits.size()) / columns;
-    const DeviceArray<std::int32_t> deviceTokens(tokens.empty() ? std::vector<std::int32_t>{0} : tokens);
-    const DeviceArray<std::byte> scratch(logitSummaryBytes(count, columns, top));
-    const DeviceArray<LogitSummary> summaries{std::size_t(count)};
+    const DeviceValues<std::int32_t> deviceTokens(tokens.empty() ? std::vector<std::int32_t>{0} : tokens);
+    const DeviceValues<std::byte> scratch(logitSummaryBytes(count, columns, top));
+    const DeviceValues<LogitSummary> summaries{std::size_t(count)};
     demand(summarizeLogits(rows.view(), tokens.empty() ? nullptr : deviceTokens.data(), top, scratch.data(),
                            summaries.data(), nullptr));
     return summaries.read();
@@ -260,8 +260,8 @@ void TestStatistics::farApart()
 void TestStatistics::refusesWrongShapes()
 {
     const DeviceMatrix rows(1, 100);
-    const DeviceArray<std::byte> scratch(1 << 16);
-    const DeviceArray<LogitSummary> summary(1);
+    const DeviceValues<std::byte> scratch(1 << 16);
+    const DeviceValues<LogitSummary> summary(1);
     const auto call = [&](DeviceRows logits, int top, void *memory, LogitSummary *out) {
         return summarizeLogits(logits, nullptr, top, memory, out, nullptr);
     };

@@ -2,54 +2,16 @@
 #pragma once
 
 #include "kernels/cuda/deviceviews.h"
+#include "tests/cudahost/devicevalues.h"
 
 #include <cstddef>
-#include <cuda_runtime.h>
 #include <random>
-#include <stdexcept>
 #include <vector>
 
 namespace tokenloupe::test {
 
-/// Throws where a call to the device fails; the test that made it fails with the error's name.
-inline void demand(cudaError_t status)
-{
-    if (status != cudaSuccess)
-        throw std::runtime_error(cudaGetErrorName(status));
-}
-
-/// Values in device memory.
-template <class T>
-class DeviceArray
-{
-public:
-    explicit DeviceArray(std::size_t count)
-        : m_count(count)
-    {
-        demand(cudaMalloc(&m_data, count * sizeof(T)));
-    }
-    explicit DeviceArray(const std::vector<T> &values)
-        : DeviceArray(values.size())
-    {
-        demand(cudaMemcpy(m_data, values.data(), m_count * sizeof(T), cudaMemcpyHostToDevice));
-    }
-    ~DeviceArray() { cudaFree(m_data); }
-    DeviceArray(const DeviceArray &) = delete;
-    DeviceArray &operator=(const DeviceArray &) = delete;
-
-    T *data() const { return m_data; }
-    std::size_t size() const { return m_count; }
-    std::vector<T> read() const
-    {
-        std::vector<T> values(m_count);
-        demand(cudaMemcpy(values.data(), m_data, m_count * sizeof(T), cudaMemcpyDeviceToHost));
-        return values;
-    }
-
-private:
-    T *m_data = nullptr;
-    std::size_t m_count = 0;
-};
+using cudahost::test::demand;
+using cudahost::test::DeviceValues;
 
 /// Rows in device memory, `padding` floats between one and the next.
 class DeviceMatrix
@@ -109,7 +71,7 @@ private:
     int m_columns;
     int m_stride;
     int m_offset;
-    DeviceArray<float> m_memory;
+    DeviceValues<float> m_memory;
 };
 
 /// Numbers of both signs, most of them below `size`.
