@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/transformer/forwardpass.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tokenloupe {
@@ -100,15 +101,13 @@ Result<std::span<const float>> ForwardPass::run()
     // Here, so that a backend that remembers the operations finds their memory where it was.
     if (Status got = m_state.reserve(m_state.logits, rows * vocabulary, "logits"); !got)
         return tl::unexpected(std::move(got.error()));
-    const auto *logits = reinterpret_cast<const float *>(m_state.logits->data());
+    const bool isDirect = !m_request.target.empty() && rows == 1 && m_backend.isInHostMemory();
+    m_logits = isDirect ? m_request.target.data() : reinterpret_cast<float *>(m_state.logits->data());
 
-    const PassRequest pass{m_request.tokens,
-                           m_firstPosition,
-                           logitRows(),
-                           m_request.tap != nullptr,
-                           &m_view,
-                           m_state.activations->data(),
-                           logits};
+    const PassRequest pass{m_request.tokens, m_firstPosition,
+                           logitRows(),      m_request.tap != nullptr,
+                           &m_view,          m_state.activations->data(),
+                           m_logits};
     for (PassEnd end = PassEnd::Again; end == PassEnd::Again;) {
         const Result<PassStart> start = m_backend.beginPass(pass);
         if (!start)
@@ -125,7 +124,12 @@ Result<std::span<const float>> ForwardPass::run()
         end = *ended;
     }
     const std::uint64_t wanted = m_request.rows == LogitRows::All ? rows : 1;
-    return m_backend.read(logits + (rows - wanted) * vocabulary, wanted * vocabulary);
+    const Result<std::span<const float>> logits =
+        m_backend.read(m_logits + (rows - wanted) * vocabulary, wanted * vocabulary);
+    if (!logits || isDirect || m_request.target.empty())
+        return logits;
+    std::copy(logits->begin(), logits->end(), m_request.target.begin());
+    return m_request.target;
 }
 
 Status ForwardPass::operations()
@@ -191,7 +195,7 @@ Status ForwardPass::head()
     if (logitRows() < m_rows)
         followLastOnly();
     const Activations input = matrix(m_state.layout.work, m_config.embedding);
-    const Activations logits{reinterpret_cast<float *>(m_state.logits->data()), m_rows, m_config.vocabulary};
+    const Activations logits{m_logits, m_rows, m_config.vocabulary};
     const std::array<Projection, 1> output = {Projection{&weights.outputHead, nullptr, logits}};
     return inOrder([&] { return m_backend.multiply(input, output); },
                    [&] {
