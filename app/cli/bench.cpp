@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/addcommand.h"
 #include "app/cli/benchparts.h"
 #include "app/cli/table.h"
 #include "engine/compute/cuda/makecuda.h"

@@ -5,8 +5,12 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/terminal.h"
 
-#include <CLI/CLI.hpp>
 #include <functional>
+
+// Only what registers options includes the parser itself: it takes long to compile.
+namespace CLI {
+class App;
+}
 
 namespace tokenloupe::cli {
 
@@ -28,20 +32,5 @@ void addSample(CommandSet &set);
 void addScore(CommandSet &set);
 void addEstimate(CommandSet &set);
 void addBench(CommandSet &set);
-
-/// A subcommand with what all of them have: --json, --version, its own options as a value that lives as long
-/// as the parser, and `run` called with them.
-template <class Options>
-CLI::App *addCommand(CommandSet &set, const char *name, const char *description,
-                     std::shared_ptr<Options> options, ExitStatus (*run)(CommandSet &, const Options &))
-{
-    CLI::App *command = set.app.add_subcommand(name, description);
-    command->add_flag_callback(
-        "--json", [options] { options->format = Format::JsonLines; }, "Results as JSON on standard output");
-    command->set_version_flag("--version", set.app.version());
-    command->callback(
-        [&set, options, run] { set.chosen = [&set, options, run] { return run(set, *options); }; });
-    return command;
-}
 
 } // namespace tokenloupe::cli

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/addcommand.h"
 #include "app/cli/estimateoptions.h"
 #include "app/cli/estimatetext.h"
 

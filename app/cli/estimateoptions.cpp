@@ -5,6 +5,7 @@
 #include "engine/memory/mappedpages.h"
 #include "engine/model/model.h"
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
 #include <cstdlib>

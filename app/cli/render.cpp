@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/commandset.h"
+#include "app/cli/addcommand.h"
 #include "app/cli/inputs.h"
 #include "app/cli/vocabularyinput.h"
 #include "engine/base/utf8.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "app/cli/commandset.h"
+#include "app/cli/addcommand.h"
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "engine/sampling/samplecases.h"

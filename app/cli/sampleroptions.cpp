@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/sampleroptions.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 
 namespace tokenloupe::cli {

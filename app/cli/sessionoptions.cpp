@@ -4,6 +4,8 @@
 #include "app/cli/progressmeter.h"
 #include "engine/compute/cuda/makecuda.h"
 
+#include <CLI/CLI.hpp>
+
 namespace tokenloupe::cli {
 
 namespace {
