@@ -187,9 +187,10 @@ void DeviceTimes::timeProduct(TensorType type, const char *what, std::int64_t ro
     const RoundedRows rounded(1, std::int32_t(columns));
     const bool isRounded = cuda::hasQuantizedProduct(type, columns);
     const double time = seconds(copies, [&](std::int64_t i) {
-        const cuda::DeviceWeight weight{weights.data() + bytes * std::uint64_t(i), type, rows, columns};
-        return isRounded ? cuda::multiplyQuantized(weight, rounded.view(), nullptr, output.view(), nullptr)
-                         : cuda::multiplyExact(weight, input.view(), nullptr, output.view(), nullptr);
+        const cuda::DeviceProduct product{
+            {weights.data() + bytes * std::uint64_t(i), type, rows, columns}, nullptr, output.view()};
+        return isRounded ? cuda::multiplyQuantized(&product, 1, rounded.view(), nullptr)
+                         : cuda::multiplyExact(&product, 1, input.view(), nullptr);
     });
     add(std::string(isRounded ? "multiplyQuantized " : "multiplyExact ") + traitsOf(type).name + " " + what +
             " " + std::to_string(rows) + " x " + std::to_string(columns),

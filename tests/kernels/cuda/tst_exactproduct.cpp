@@ -25,10 +25,9 @@ std::vector<float> product(const DeviceMatrix &matrix, const std::vector<float> 
     const DeviceValues<float> input(placed);
     const auto outputs = std::int32_t(matrix.weight().rows);
     const DeviceValues<float> output(std::size_t(rows) * std::size_t(outputs));
-    const cudaError_t status = multiplyExact(
-        matrix.weight(), deviceRows(input, rows, std::int32_t(matrix.weight().columns), stride, first), bias,
-        deviceRows(output, rows, outputs), nullptr);
-    if (status != cudaSuccess)
+    const DeviceProduct one{matrix.weight(), bias, deviceRows(output, rows, outputs)};
+    const DeviceRows x = deviceRows(input, rows, std::int32_t(one.weight.columns), stride, first);
+    if (multiplyExact(&one, 1, x, nullptr) != cudaSuccess)
         return {};
     return output.read();
 }
@@ -161,7 +160,8 @@ void TestExactProduct::wrongCalls()
         DeviceRows x = deviceRows(input, 2, columns);
         DeviceRows y = deviceRows(output, 2, 4);
         change(weight, x, y);
-        return multiplyExact(weight, x, nullptr, y, nullptr);
+        const DeviceProduct one{weight, nullptr, y};
+        return multiplyExact(&one, 1, x, nullptr);
     };
     QCOMPARE(call([](auto &, auto &, auto &) {}), cudaSuccess);
     QCOMPARE(call([](auto &w, auto &, auto &) { w.data = nullptr; }), cudaErrorInvalidValue);

@@ -174,9 +174,10 @@ void TestExpertProducts::multiplies()
         const std::vector<float> values = randomFloats(std::size_t(inputs * columns), 2.0F, 150U);
         const DeviceValues<float> input(values);
         const DeviceValues<float> output(std::size_t(tokens * used * outputs));
-        QCOMPARE(multiplyExperts({pointers.data(), type, experts, outputs, columns}, deviceChosen.data(),
-                                 used, inputPerPair, deviceRows(input, inputs, columns),
-                                 deviceRows(output, tokens * used, outputs), nullptr),
+        const ExpertProduct one{{pointers.data(), type, experts, outputs, columns},
+                                deviceRows(output, tokens * used, outputs)};
+        QCOMPARE(multiplyExperts(&one, 1, deviceChosen.data(), used, inputPerPair,
+                                 deviceRows(input, inputs, columns), nullptr),
                  cudaSuccess);
         const std::vector<float> got = output.read();
         for (int pair = 0; pair < tokens * used; ++pair) {
@@ -213,9 +214,10 @@ void TestExpertProducts::manyPairs()
     const DeviceValues<std::int32_t> deviceChosen(chosen);
     const DeviceValues<float> input(values);
     const DeviceValues<float> output(std::size_t(tokens * used));
+    const ExpertProduct product{{pointers.data(), TensorType::F32, 2, 1, columns},
+                                deviceRows(output, tokens * used, 1)};
     cudahost::recordLaunches();
-    QCOMPARE(multiplyExperts({pointers.data(), TensorType::F32, 2, 1, columns}, deviceChosen.data(), used, 0,
-                             deviceRows(input, tokens, columns), deviceRows(output, tokens * used, 1),
+    QCOMPARE(multiplyExperts(&product, 1, deviceChosen.data(), used, 0, deviceRows(input, tokens, columns),
                              nullptr),
              cudaSuccess);
     const std::vector<cudahost::LaunchRecord> launches = cudahost::takeLaunches();
@@ -268,7 +270,8 @@ void TestExpertProducts::wrongCalls()
     const DeviceRows input = deviceRows(floats, 2, 64);
     const DeviceRows output = deviceRows(floats, 4, 4, 0, 512);
     const auto multiply = [&](const DeviceExperts &e, int used, int perPair, DeviceRows x, DeviceRows y) {
-        return multiplyExperts(e, chosen.data(), used, perPair, x, y, nullptr);
+        const ExpertProduct one{e, y};
+        return multiplyExperts(&one, 1, chosen.data(), used, perPair, x, nullptr);
     };
     QCOMPARE(multiply(experts, 2, 0, input, output), cudaSuccess);
     QCOMPARE(multiply(experts, 2, 1, input, output), cudaErrorInvalidValue);
@@ -281,7 +284,8 @@ void TestExpertProducts::wrongCalls()
     QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 32), output), cudaErrorInvalidValue);
     QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 64, 66), output), cudaErrorInvalidValue);
     QCOMPARE(multiply(experts, 2, 0, input, deviceRows(floats, 4, 5)), cudaErrorInvalidValue);
-    QCOMPARE(multiplyExperts(experts, nullptr, 2, 0, input, output, nullptr), cudaErrorInvalidValue);
+    const ExpertProduct one{experts, output};
+    QCOMPARE(multiplyExperts(&one, 1, nullptr, 2, 0, input, nullptr), cudaErrorInvalidValue);
 
     const auto route = [&](DeviceRows router, int used) {
         return routeTokens(router, used, RouteWeighting::OfAll, chosen.data(), floats.data(), nullptr);

@@ -25,9 +25,8 @@ std::vector<float> product(const DeviceMatrix &matrix, const QuantizedCase &inpu
     const auto rows = input.rows().rows;
     const auto outputs = std::int32_t(matrix.weight().rows);
     const DeviceValues<float> output(std::size_t(rows) * std::size_t(outputs));
-    const cudaError_t status =
-        multiplyQuantized(matrix.weight(), input.rows(), bias, deviceRows(output, rows, outputs), nullptr);
-    if (status != cudaSuccess)
+    const DeviceProduct one{matrix.weight(), bias, deviceRows(output, rows, outputs)};
+    if (multiplyQuantized(&one, 1, input.rows(), nullptr) != cudaSuccess)
         return {};
     return output.read();
 }
@@ -158,9 +157,8 @@ void TestQuantizedProduct::largestCodes()
                     values[i] *= weights[i] < 0 ? -sign : sign;
                 const QuantizedCase input(values, 1, std::int32_t(columns));
                 const DeviceValues<float> output(1);
-                QCOMPARE(multiplyQuantized({data.data(), type, 1, columns}, input.rows(), nullptr,
-                                           deviceRows(output, 1, 1), nullptr),
-                         cudaSuccess);
+                const DeviceProduct one{{data.data(), type, 1, columns}, nullptr, deviceRows(output, 1, 1)};
+                QCOMPARE(multiplyQuantized(&one, 1, input.rows(), nullptr), cudaSuccess);
                 const Dot wanted = dot(weights, input.row(0));
                 QVERIFY2(std::abs(double(output.read()[0]) - wanted.sum) <= tolerance * wanted.magnitude,
                          traitsOf(type).name);
@@ -199,9 +197,8 @@ void TestQuantizedProduct::outputsApart()
     const QuantizedCase input(randomFloats(3 * columns, 1.0F, 62U), 3, columns);
     const std::vector<float> together = product(matrix, input, nullptr);
     const DeviceValues<float> output(std::vector<float>(3 * stride, 77.0F));
-    QCOMPARE(multiplyQuantized(matrix.weight(), input.rows(), nullptr, deviceRows(output, 3, outputs, stride),
-                               nullptr),
-             cudaSuccess);
+    const DeviceProduct one{matrix.weight(), nullptr, deviceRows(output, 3, outputs, stride)};
+    QCOMPARE(multiplyQuantized(&one, 1, input.rows(), nullptr), cudaSuccess);
     const std::vector<float> got = output.read();
     for (int i = 0; i < 3 * stride; ++i) {
         const int column = i % stride;
@@ -222,7 +219,8 @@ void TestQuantizedProduct::wrongCalls()
         x.rows = 2;
         DeviceRows y = deviceRows(output, 2, 4);
         change(weight, x, y);
-        return multiplyQuantized(weight, x, nullptr, y, nullptr);
+        const DeviceProduct one{weight, nullptr, y};
+        return multiplyQuantized(&one, 1, x, nullptr);
     };
     QCOMPARE(call([](auto &, auto &, auto &) {}), cudaSuccess);
     QCOMPARE(call([](auto &w, auto &, auto &) { w.data = nullptr; }), cudaErrorInvalidValue);
