@@ -3,6 +3,7 @@
 #include "kernels/cuda/attentiondecode.cuh"
 #include "kernels/cuda/attentionmerge.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/rounding.cuh"
 
 namespace tokenloupe::cuda {
 
@@ -174,6 +175,8 @@ __global__ void __launch_bounds__(decodeThreads, decodeBlocksAtOnce(lanes)) deco
     auto &block = sharedMemory<DecodeBlock<lanes>>();
     auto *area = reinterpret_cast<float *>(&block + 1);
 
+    if (blockIdx.x + blockIdx.y + blockIdx.z == 0 && threadIdx.x < static_cast<unsigned>(call.queries.rows))
+        call.arrivals[threadIdx.x] = RowArrivals();
     const std::int32_t first = call.state->firstPosition;
     const Stretches stretches = stretchesOf(first, call.queries.rows, call.shape.window, call.stretches);
     const std::int64_t begin = stretches.begin(static_cast<std::int32_t>(blockIdx.x));
@@ -229,6 +232,45 @@ __global__ void __launch_bounds__(decodeThreads, decodeBlocksAtOnce(lanes)) deco
     endDecode(call, block, area, sums, turn, column, split.turns);
 }
 
+/// Both kernels' call. False: wrong shapes.
+bool prepare(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape, const StepState *state,
+             void *scratch, DecodePlan &plan, DecodeCall &call)
+{
+    if (!isAttention(queries, view, shape, state) || queries.rows > decodeRowsLimit || !scratch ||
+        reinterpret_cast<std::uintptr_t>(scratch) % 16 != 0)
+        return false;
+    plan = planDecode(shape, view, queries.rows);
+    if (plan.grid.y > largestGridYZ || plan.grid.z > largestGridYZ)
+        return false;
+    const std::int64_t parts = std::int64_t(queries.rows) * shape.heads * plan.stretches;
+    call.queries = queries;
+    call.view = view;
+    call.shape = shape;
+    call.lanes = plan.lanes;
+    call.stretches = plan.stretches;
+    call.state = state;
+    call.sums = static_cast<float *>(scratch);
+    call.stats = reinterpret_cast<float2 *>(call.sums + parts * view.valueSize);
+    call.arrivals = reinterpret_cast<RowArrivals *>(call.stats + parts);
+    return true;
+}
+
+/// What the second kernel writes to.
+bool fits(const DeviceRows &output, const QuantizedRows &planes, const DecodeCall &call)
+{
+    return areHeads(output, call.shape.heads, call.view.valueSize) && output.rows == call.queries.rows &&
+           (!planes.high || (canRound(planes, output.rows, output.columns) && rowPlane(output).isAligned));
+}
+
+cudaError_t startStretches(const DecodePlan &plan, const DecodeCall &call, cudaStream_t stream)
+{
+    auto *kernel = plan.laneLimit == 1   ? decodeKernel<1>
+                   : plan.laneLimit == 4 ? decodeKernel<4>
+                   : plan.laneLimit == 8 ? decodeKernel<8>
+                                         : decodeKernel<16>;
+    return launch(kernel, {plan.grid, dim3(decodeThreads), plan.sharedBytes}, stream, call);
+}
+
 } // namespace
 
 std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerView &view, std::int32_t rows)
@@ -238,36 +280,41 @@ std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerVi
     const DecodePlan plan = planDecode(shape, view, rows);
     const std::uint64_t parts =
         std::uint64_t(rows) * std::uint64_t(shape.heads) * std::uint64_t(plan.stretches);
-    return parts * (sizeof(float2) + std::uint64_t(view.valueSize) * sizeof(float));
+    return parts * (sizeof(float2) + std::uint64_t(view.valueSize) * sizeof(float)) +
+           std::uint64_t(rows) * sizeof(RowArrivals);
+}
+
+cudaError_t attendStretches(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
+                            const StepState *state, void *scratch, cudaStream_t stream)
+{
+    DecodePlan plan;
+    DecodeCall call;
+    if (!prepare(queries, view, shape, state, scratch, plan, call))
+        return cudaErrorInvalidValue;
+    return startStretches(plan, call, stream);
+}
+
+cudaError_t joinStretches(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
+                          const StepState *state, void *scratch, DeviceRows output, QuantizedRows quantized,
+                          cudaStream_t stream)
+{
+    DecodePlan plan;
+    DecodeCall call;
+    if (!prepare(queries, view, shape, state, scratch, plan, call) || !fits(output, quantized, call))
+        return cudaErrorInvalidValue;
+    return mergeDecode(call, output, quantized, stream);
 }
 
 cudaError_t attendDecode(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
-                         const StepState *state, void *scratch, DeviceRows output, cudaStream_t stream)
+                         const StepState *state, void *scratch, DeviceRows output, QuantizedRows quantized,
+                         cudaStream_t stream)
 {
-    if (!isAttention(queries, view, shape, state) || queries.rows > decodeRowsLimit ||
-        !areHeads(output, shape.heads, view.valueSize) || output.rows != queries.rows || !scratch ||
-        reinterpret_cast<std::uintptr_t>(scratch) % 16 != 0)
-        return cudaErrorInvalidValue;
-    const DecodePlan plan = planDecode(shape, view, queries.rows);
-    if (plan.grid.y > largestGridYZ || plan.grid.z > largestGridYZ)
-        return cudaErrorInvalidValue;
-    const std::int64_t parts = std::int64_t(queries.rows) * shape.heads * plan.stretches;
+    DecodePlan plan;
     DecodeCall call;
-    call.queries = queries;
-    call.view = view;
-    call.shape = shape;
-    call.lanes = plan.lanes;
-    call.stretches = plan.stretches;
-    call.state = state;
-    call.sums = static_cast<float *>(scratch);
-    call.stats = reinterpret_cast<float2 *>(call.sums + parts * view.valueSize);
-    auto *kernel = plan.laneLimit == 1   ? decodeKernel<1>
-                   : plan.laneLimit == 4 ? decodeKernel<4>
-                   : plan.laneLimit == 8 ? decodeKernel<8>
-                                         : decodeKernel<16>;
-    const LaunchShape blocks{plan.grid, dim3(decodeThreads), plan.sharedBytes};
-    const cudaError_t started = launch(kernel, blocks, stream, call);
-    return started == cudaSuccess ? mergeDecode(call, output, stream) : started;
+    if (!prepare(queries, view, shape, state, scratch, plan, call) || !fits(output, quantized, call))
+        return cudaErrorInvalidValue;
+    const cudaError_t started = startStretches(plan, call, stream);
+    return started == cudaSuccess ? mergeDecode(call, output, quantized, stream) : started;
 }
 
 } // namespace tokenloupe::cuda

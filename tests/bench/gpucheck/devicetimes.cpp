@@ -276,7 +276,7 @@ void DeviceTimes::timeAttention()
         seconds(copies,
                 [&](std::int64_t i) {
                     return cuda::attendDecode(query.view(), layer(i), shape, last.data(), scratch.data(),
-                                              output.view(), nullptr);
+                                              output.view(), {}, nullptr);
                 }),
         2 * planeBytes);
 

@@ -3,6 +3,7 @@
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
 #include "tests/support/tinyarchitecture.h"
+#include "tests/support/tinymodel.h"
 #include "tests/transformer/runmodel.h"
 
 #include <QTemporaryDir>
@@ -65,6 +66,8 @@ private slots:
     void longPrompts();
     void architectures_data();
     void architectures();
+    void launchesOfALayer_data();
+    void launchesOfALayer();
     void replaysGiveTheSame();
     void tapsChangeNothing();
     void waitsOnceAStep();
@@ -178,6 +181,46 @@ void TestCudaModel::architectures()
     const Floats last = onDevice.feed(ids, 1);
     const Floats expectedLast(expected.end() - std::ptrdiff_t(architecture.vocabulary), expected.end());
     QVERIFY(worstDifference(last, expectedLast) < 2e-3);
+}
+
+void TestCudaModel::launchesOfALayer_data()
+{
+    QTest::addColumn<int>("type");
+    QTest::addColumn<int>("precision");
+    QTest::addColumn<int>("tokens");
+    for (const int tokens : {1, 8}) {
+        QTest::addRow("Q4_0, fast, %d", tokens) << int(TinyType::Q4_0) << int(Precision::Fast) << tokens;
+        QTest::addRow("Q8_0, fast, %d", tokens) << int(TinyType::Q8_0) << int(Precision::Fast) << tokens;
+        QTest::addRow("Q8_0, exact, %d", tokens) << int(TinyType::Q8_0) << int(Precision::Exact) << tokens;
+        QTest::addRow("F16, %d", tokens) << int(TinyType::F16) << int(Precision::Fast) << tokens;
+    }
+}
+
+/// Norm, query with key and value, rotation with the store, attention and its join, output, norm, gate with
+/// up, activation, down; sums and roundings are part of their neighbours.
+void TestCudaModel::launchesOfALayer()
+{
+    QFETCH(int, type);
+    QFETCH(int, precision);
+    QFETCH(int, tokens);
+    QTemporaryDir folder;
+    TinyModelOptions tiny;
+    tiny.type = static_cast<TinyType>(type);
+    std::vector<std::int64_t> launches;
+    for (const std::uint32_t layers : {1U, 3U}) {
+        tiny.layers = layers;
+        RunOptions options;
+        options.precision = static_cast<Precision>(precision);
+        options.backend = hostedBackend(GraphUse::Never);
+        RunModel run(writeTinyModel(folder.path().toStdString(), tiny), options);
+        const Ids ids = randomIds(run.vocabulary(), std::size_t(tokens), 8);
+        run.feed(ids); // makes what launches need
+        const std::int64_t before = cudahost::launchCount();
+        run.feed(ids);
+        launches.push_back(cudahost::launchCount() - before);
+    }
+    QCOMPARE(launches[1] - launches[0], std::int64_t(2 * 10));
+    QCOMPARE(launches[0], std::int64_t(10 + 3)); // embedding, last norm, head
 }
 
 void TestCudaModel::replaysGiveTheSame()
