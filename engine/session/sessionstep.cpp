@@ -129,6 +129,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
     Stopwatch watch;
     PassCost cost;
     std::span<const float> row = run.currentLogits();
+    std::optional<LogitStatistics> known; // of the row, where the device has them
     if (run.logitsReady) {
         cost = run.stepCosts.back();
     } else {
@@ -138,6 +139,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
         if (!forwarded)
             return tl::unexpected(forwarded.error());
         row = *forwarded;
+        known = s.backend->takeStatistics();
         cost = s.costOf(watch.lap(), run.justComputed());
     }
     record.forwardMs = cost.ms;
@@ -150,7 +152,9 @@ Result<StepRecord> Session::step(const StepRequest &request)
     const SamplingContext context{run.history(), run.steps()};
     const auto drawn =
         SamplerChain(record.settings).run(row, context, request.force ? &probability : request.recorder);
-    const auto statistics = drawn ? logitStatistics(row) : tl::unexpected(drawn.error());
+    const auto statistics = !drawn  ? tl::unexpected(drawn.error())
+                            : known ? Result<LogitStatistics>(*known)
+                                    : logitStatistics(row);
     if (!statistics) {
         if (!run.logitsReady)
             run.forgetLast();
