@@ -17,7 +17,7 @@ namespace {
 constexpr double tolerance = 4e-6;
 
 /// Rows of the input `stride` apart, the first one `first` values behind an aligned place.
-std::vector<float> product(const DeviceMatrix &matrix, const std::vector<float> &values, int rows, int stride,
+std::vector<float> product(const PackedMatrix &matrix, const std::vector<float> &values, int rows, int stride,
                            const float *bias, int first = 0)
 {
     std::vector<float> placed(std::size_t(first), 1e30F);
@@ -69,7 +69,7 @@ void TestExactProduct::matchesDoubleLoops()
     QFETCH(TensorType, type);
     QFETCH(int, outputs);
     QFETCH(int, columns);
-    const DeviceMatrix matrix(type, outputs, columns, 81U);
+    const PackedMatrix matrix(type, outputs, columns, 81U);
     const std::vector<float> bias = randomFloats(std::size_t(outputs), 3.0F, 82U);
     const DeviceValues<float> deviceBias(bias);
     const std::vector<float> values = randomFloats(std::size_t(8 * columns), 2.0F, 83U);
@@ -115,7 +115,7 @@ void TestExactProduct::rowsStandAlone()
     QFETCH(TensorType, type);
     constexpr int columns = 2304;
     constexpr int outputs = 7;
-    const DeviceMatrix matrix(type, outputs, columns, 91U);
+    const PackedMatrix matrix(type, outputs, columns, 91U);
     const std::vector<float> values = randomFloats(std::size_t(8 * columns), 2.0F, 92U);
     const std::vector<float> together = product(matrix, values, 8, columns, nullptr);
     QCOMPARE(int(together.size()), 8 * outputs);
@@ -131,7 +131,7 @@ void TestExactProduct::unalignedInput()
 {
     for (const TensorType type : {TensorType::F32, TensorType::F16, TensorType::BF16}) {
         for (const int columns : {40, 77}) {
-            const DeviceMatrix matrix(type, 3, columns, 101U);
+            const PackedMatrix matrix(type, 3, columns, 101U);
             const std::vector<float> values = randomFloats(std::size_t(2 * columns), 2.0F, 102U);
             const std::vector<float> wanted = product(matrix, values, 2, columns, nullptr);
             const int stride = columns + 3;
@@ -142,7 +142,7 @@ void TestExactProduct::unalignedInput()
                 QCOMPARE(product(matrix, apart, 2, stride, nullptr, first), wanted);
         }
     }
-    const DeviceMatrix matrix(TensorType::Q8_0, 3, 64, 103U);
+    const PackedMatrix matrix(TensorType::Q8_0, 3, 64, 103U);
     const std::vector<float> values = randomFloats(256, 2.0F, 104U);
     QVERIFY(product(matrix, values, 2, 65, nullptr).empty());
     QVERIFY(product(matrix, values, 1, 64, nullptr, 1).empty());
@@ -152,7 +152,7 @@ void TestExactProduct::unalignedInput()
 void TestExactProduct::wrongCalls()
 {
     constexpr int columns = 64;
-    const DeviceMatrix matrix(TensorType::Q8_0, 4, columns, 111U);
+    const PackedMatrix matrix(TensorType::Q8_0, 4, columns, 111U);
     const DeviceValues<float> input(randomFloats(9 * columns, 1.0F, 112U));
     const DeviceValues<float> output(64);
     const auto call = [&](const auto &change) {

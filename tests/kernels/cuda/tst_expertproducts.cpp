@@ -160,10 +160,10 @@ void TestExpertProducts::multiplies()
     constexpr int tokens = 3;
     constexpr int outputs = 6;
     const int columns = traitsOf(type).blockValues == 1 ? 75 : 512;
-    std::vector<std::unique_ptr<DeviceMatrix>> matrices;
+    std::vector<std::unique_ptr<PackedMatrix>> matrices;
     std::vector<const std::byte *> data;
     for (int expert = 0; expert < experts; ++expert) {
-        matrices.push_back(std::make_unique<DeviceMatrix>(type, outputs, columns, unsigned(140 + expert)));
+        matrices.push_back(std::make_unique<PackedMatrix>(type, outputs, columns, unsigned(140 + expert)));
         data.push_back(matrices.back()->weight().data);
     }
     const DeviceValues<const std::byte *> pointers(data);
@@ -183,7 +183,7 @@ void TestExpertProducts::multiplies()
         for (int pair = 0; pair < tokens * used; ++pair) {
             const int row = inputPerPair != 0 ? pair : pair / used;
             const std::vector<double> x = asDoubles(values, std::size_t(row * columns), std::size_t(columns));
-            const DeviceMatrix &matrix = *matrices[std::size_t(chosen[std::size_t(pair)])];
+            const PackedMatrix &matrix = *matrices[std::size_t(chosen[std::size_t(pair)])];
             for (int i = 0; i < outputs; ++i) {
                 const Dot wanted = dot(matrix.row(i), x);
                 QVERIFY(std::abs(double(got[std::size_t(pair * outputs + i)]) - wanted.sum) <=
@@ -201,8 +201,8 @@ void TestExpertProducts::manyPairs()
     constexpr int used = 2;
     constexpr int tokens = 32768;
     constexpr int columns = 1;
-    const DeviceMatrix one(TensorType::F32, 1, columns, 161U);
-    const DeviceMatrix two(TensorType::F32, 1, columns, 162U);
+    const PackedMatrix one(TensorType::F32, 1, columns, 161U);
+    const PackedMatrix two(TensorType::F32, 1, columns, 162U);
     const DeviceValues<const std::byte *> pointers(
         std::vector<const std::byte *>{one.weight().data, two.weight().data});
     std::vector<std::int32_t> chosen;
@@ -262,7 +262,7 @@ void TestExpertProducts::combines()
 
 void TestExpertProducts::wrongCalls()
 {
-    const DeviceMatrix matrix(TensorType::Q8_0, 4, 64, 181U);
+    const PackedMatrix matrix(TensorType::Q8_0, 4, 64, 181U);
     const DeviceValues<const std::byte *> pointers(std::vector<const std::byte *>(3, matrix.weight().data));
     const DeviceValues<std::int32_t> chosen(std::vector<std::int32_t>(4, 0));
     const DeviceValues<float> floats(std::vector<float>(1024, 1.0F));

@@ -24,8 +24,8 @@ class Matrices
 {
 public:
     explicit Matrices(TensorType type)
-        : m_matrices{DeviceMatrix(type, 9, columns, 201U), DeviceMatrix(type, 2, columns, 202U),
-                     DeviceMatrix(type, 4, columns, 203U)}
+        : m_matrices{PackedMatrix(type, 9, columns, 201U), PackedMatrix(type, 2, columns, 202U),
+                     PackedMatrix(type, 4, columns, 203U)}
     {
         for (std::size_t i = 0; i < m_matrices.size(); ++i) {
             m_biasValues[i] = i == 1 ? std::vector<float>(std::size_t(outputs(i)))
@@ -35,7 +35,7 @@ public:
     }
 
     std::int32_t outputs(std::size_t i) const { return std::int32_t(m_matrices[i].weight().rows); }
-    const DeviceMatrix &operator[](std::size_t i) const { return m_matrices[i]; }
+    const PackedMatrix &operator[](std::size_t i) const { return m_matrices[i]; }
     double biasOf(std::size_t i, int output) const { return double(m_biasValues[i][std::size_t(output)]); }
 
     /// `multiply(products, count)` once for the first `count` of them, or once for each.
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    std::array<DeviceMatrix, mostProducts> m_matrices;
+    std::array<PackedMatrix, mostProducts> m_matrices;
     std::array<std::vector<float>, mostProducts> m_biasValues;
     std::vector<std::unique_ptr<DeviceValues<float>>> m_biases;
 };
@@ -169,12 +169,12 @@ void TestProductsTogether::expertsTogether()
     constexpr int used = 2;
     constexpr int tokens = 3;
     for (const TensorType type : {TensorType::F16, TensorType::Q4_0, TensorType::Q6_K}) {
-        std::vector<std::unique_ptr<DeviceMatrix>> matrices;
+        std::vector<std::unique_ptr<PackedMatrix>> matrices;
         std::array<std::vector<const std::byte *>, 2> places;
         const std::array<int, 2> outputs = {6, 9};
         for (std::size_t which = 0; which < 2; ++which) {
             for (unsigned expert = 0; expert < 4; ++expert) {
-                matrices.push_back(std::make_unique<DeviceMatrix>(type, outputs[which], columns,
+                matrices.push_back(std::make_unique<PackedMatrix>(type, outputs[which], columns,
                                                                   220U + expert + 4 * unsigned(which)));
                 places[which].push_back(matrices.back()->weight().data);
             }
@@ -202,9 +202,9 @@ void TestProductsTogether::expertsTogether()
 
 void TestProductsTogether::wrongCalls()
 {
-    const DeviceMatrix first(TensorType::Q8_0, 4, 256, 240U);
-    const DeviceMatrix other(TensorType::Q4_0, 4, 256, 241U);
-    const DeviceMatrix narrow(TensorType::Q8_0, 4, 128, 242U);
+    const PackedMatrix first(TensorType::Q8_0, 4, 256, 240U);
+    const PackedMatrix other(TensorType::Q4_0, 4, 256, 241U);
+    const PackedMatrix narrow(TensorType::Q8_0, 4, 128, 242U);
     const QuantizedCase rounded(randomFloats(512, 1.0F, 243U), 2, 256);
     const DeviceValues<float> input(randomFloats(512, 1.0F, 244U));
     const DeviceValues<float> output(64);
