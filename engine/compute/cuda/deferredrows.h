@@ -29,7 +29,7 @@ public:
         const cuda::StepState *state = nullptr;
     };
 
-    /// Of few rows, up to stretches of the context that are to be joined.
+    /// Of few rows, computed but for the join of its stretches.
     struct Attention
     {
         cuda::DeviceRows queries;
