@@ -23,14 +23,16 @@ AttentionCase with(const std::function<void(AttentionCase &)> &change)
     return attention;
 }
 
-/// attendDecode over rows [first, first + count), which must fit in exactly the scratch that it asked for.
+/// attendDecode over rows [first, first + count), which must fit in exactly the scratch that it asked for,
+/// with anything in it.
 std::vector<float> decode(AttentionWorld &world, int first, int count, const QuantizedRows &planes = {})
 {
     const DeviceRows queries = world.queries(first, count);
     const KvLayerView view = world.view();
     const AttentionShape shape = world.shape();
     const std::int32_t columns = shape.heads * view.valueSize;
-    DeviceValues<std::byte> scratch(attentionScratchBytes(shape, view, queries.rows));
+    const std::size_t scratchBytes = attentionScratchBytes(shape, view, queries.rows);
+    const DeviceValues<std::byte> scratch(std::vector<std::byte>(scratchBytes, std::byte(0xA5)));
     DeviceValues<float> output(static_cast<std::size_t>(queries.rows) * static_cast<std::size_t>(columns));
     world.setFirstRow(first);
     const DeviceRows rows{output.data(), queries.rows, columns, columns};
