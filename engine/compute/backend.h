@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/logitstatistics.h"
 #include "engine/base/operationtimes.h"
 #include "engine/base/precision.h"
 #include "engine/base/progress.h"
@@ -150,6 +151,10 @@ public:
     virtual void measureOperations(Measuring) {}
     /// Of the passes since the last call. A pass is among them once its results were read.
     virtual OperationTimes takeOperationTimes() { return {}; }
+
+    /// Of the one row of logits that the last pass gave, to be asked for once these were read; nothing where
+    /// the host has to compute them, which says what is wrong with a row that has none.
+    virtual std::optional<LogitStatistics> takeStatistics() { return std::nullopt; }
 
     /// Makes the weights of a model ready for products of this precision. Without it they are exact.
     virtual Status prepare(const std::shared_ptr<const Model> &model, Precision precision,

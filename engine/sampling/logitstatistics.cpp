@@ -8,11 +8,6 @@
 
 namespace tokenloupe {
 
-double LogitStatistics::probabilityOf(float logit) const
-{
-    return std::exp(static_cast<double>(logit) - logSumExp);
-}
-
 Result<LogitStatistics> logitStatistics(std::span<const float> logits)
 {
     const LogitFlaw flaw = findFlaw(logits);

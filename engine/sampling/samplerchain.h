@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/base/logitstatistics.h"
 #include "engine/base/result.h"
 #include "engine/sampling/candidates.h"
 #include "engine/sampling/samplersettings.h"
@@ -66,16 +67,6 @@ private:
     std::shared_ptr<const SamplerSettings> m_settings;
 };
 
-/// Statistics of softmax over all logits (double sums).
-struct LogitStatistics
-{
-    double logSumExp = 0.0;
-    double entropyBits = 0.0;
-    float maximum = 0.0F;
-    TokenId argmax; ///< lowest id among equals
-
-    double probabilityOf(float logit) const; ///< e^(logit - logSumExp)
-};
 Result<LogitStatistics> logitStatistics(std::span<const float> logits);
 /// Number of tokens before `id` in descending order (equal logits: lower ids first).
 std::uint32_t rankOf(std::span<const float> logits, TokenId id);

@@ -130,6 +130,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
     PassCost cost;
     LogitStore::Space space; // of the row to come
     std::span<const float> row = run.currentLogits();
+    std::optional<LogitStatistics> known; // of the row, where the device has them
     if (run.logitsReady) {
         cost = run.stepCosts.back();
     } else {
@@ -141,6 +142,7 @@ Result<StepRecord> Session::step(const StepRequest &request)
         if (!forwarded)
             return tl::unexpected(forwarded.error());
         row = *forwarded;
+        known = s.backend->takeStatistics();
         cost = s.costOf(watch.lap(), run.justComputed());
     }
     record.forwardMs = cost.ms;
@@ -153,7 +155,9 @@ Result<StepRecord> Session::step(const StepRequest &request)
     const SamplingContext context{run.history(), run.steps()};
     const auto drawn =
         SamplerChain(record.settings).run(row, context, request.force ? &probability : request.recorder);
-    const auto statistics = drawn ? logitStatistics(row) : tl::unexpected(drawn.error());
+    const auto statistics = !drawn  ? tl::unexpected(drawn.error())
+                            : known ? Result<LogitStatistics>(*known)
+                                    : logitStatistics(row);
     if (!statistics) {
         if (!run.logitsReady)
             run.forgetLast();

@@ -47,14 +47,26 @@ struct AttentionShape
     std::int32_t longestContext = 0;
 };
 
-/// Scratch bytes of attendDecode for so many rows; it has to begin at a multiple of 16.
+/// Scratch bytes of attendDecode for so many rows; it has to begin at a multiple of 16. What is in it at
+/// first does not matter.
 std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerView &view, std::int32_t rows);
 
 /// Rows 1 to 8, each sees positions up to its own (state->firstPosition + r). Split over stretches of the
 /// context and merged; a group of query heads reads its keys and values once. The launch depends on
-/// longestContext, not on the position, so it can be captured. output: (rows × heads · valueSize).
+/// longestContext, not on the position, so it can be captured. output: (rows × heads · valueSize). Where
+/// `quantized` has planes they get the output too, as from quantizeRows; rows of the output then begin at
+/// multiples of 16 bytes.
 cudaError_t attendDecode(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
-                         const StepState *state, void *scratch, DeviceRows output, cudaStream_t stream);
+                         const StepState *state, void *scratch, DeviceRows output, QuantizedRows quantized,
+                         cudaStream_t stream);
+
+/// The two halves of attendDecode: all that reads the cache, and what makes the output of it. The second gets
+/// what the first got; of the views it reads no memory but the scratch.
+cudaError_t attendStretches(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
+                            const StepState *state, void *scratch, cudaStream_t stream);
+cudaError_t joinStretches(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
+                          const StepState *state, void *scratch, DeviceRows output, QuantizedRows quantized,
+                          cudaStream_t stream);
 
 /// Any number of rows, in tiles with online softmax; never stores the scores. A row gets the same bits
 /// whatever other rows are in the call. `tensorCores`: 1 where the device has them for binary16 (compute

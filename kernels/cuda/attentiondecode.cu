@@ -3,6 +3,7 @@
 #include "kernels/cuda/attentiondecode.cuh"
 #include "kernels/cuda/attentionmerge.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/rounding.cuh"
 
 namespace tokenloupe::cuda {
 
@@ -81,53 +82,6 @@ __device__ void placeRows(const DecodeCall &call, DecodeBlock<lanes> &block, std
     block.values[threadIdx.x] = kvPlace(view, position, view.valueBlockStride, view.valueRowBytes);
 }
 
-struct UnpackKey
-{
-    const std::byte *row;
-    std::int32_t column;
-    float *out;
-
-    template <KvElement type>
-    __device__ __forceinline__ void run()
-    {
-        KvPiece<type, 4> piece;
-        piece.read(row, column);
-        float values[4];
-        piece.convert(values);
-        *reinterpret_cast<float4 *>(out) = make_float4(values[0], values[1], values[2], values[3]);
-    }
-};
-
-/// keySlots keys as float32 in shared memory, turned to their positions.
-template <int lanes>
-__device__ void turnKeys(const DecodeCall &call, const DecodeBlock<lanes> &block, const std::byte *keys,
-                         std::int32_t tile, std::int32_t first, float *out)
-{
-    const std::int32_t keySize = call.view.keySize;
-    const std::int32_t pieces = keySize / 4;
-    for (auto i = static_cast<std::int32_t>(threadIdx.x); i < keySlots * pieces; i += decodeThreads) {
-        const std::int32_t key = i / pieces;
-        const std::int32_t column = (i - key * pieces) * 4;
-        UnpackKey unpack{keys + block.keys[first + key], column, out + key * keySize + column};
-        withKvType(call.view.keyType, unpack);
-    }
-    __syncthreads();
-    const RotaryParams &rotary = call.shape.keyRotation;
-    const std::int32_t pairs = rotary.rotated / 2;
-    for (auto i = static_cast<std::int32_t>(threadIdx.x); i < keySlots * pairs; i += decodeThreads) {
-        const std::int32_t key = i / pairs;
-        const std::int32_t pair = i - key * pairs;
-        const bool areNeighbours = rotary.pairs == RotaryPairs::Neighbours;
-        float *x = out + key * keySize + (areNeighbours ? 2 * pair : pair);
-        float *y = x + (areNeighbours ? 1 : pairs);
-        const Turn turn = turnOf(tile + first + key, rotary.inverseFrequencies[pair], rotary.magnitude);
-        const float before = *x;
-        *x = turnedFirst(before, *y, turn);
-        *y = turnedSecond(before, *y, turn);
-    }
-    __syncthreads();
-}
-
 /// Sums of all turns joined, to where attentionmerge.cu finds them.
 template <int lanes>
 __device__ void endDecode(const DecodeCall &call, const DecodeBlock<lanes> &block, float *area,
@@ -174,6 +128,8 @@ __global__ void __launch_bounds__(decodeThreads, decodeBlocksAtOnce(lanes)) deco
     auto &block = sharedMemory<DecodeBlock<lanes>>();
     auto *area = reinterpret_cast<float *>(&block + 1);
 
+    if (blockIdx.x + blockIdx.y + blockIdx.z == 0 && threadIdx.x < static_cast<unsigned>(call.queries.rows))
+        call.arrivals[threadIdx.x] = RowArrivals();
     const std::int32_t first = call.state->firstPosition;
     const Stretches stretches = stretchesOf(first, call.queries.rows, call.shape.window, call.stretches);
     const std::int64_t begin = stretches.begin(static_cast<std::int32_t>(blockIdx.x));
@@ -229,6 +185,45 @@ __global__ void __launch_bounds__(decodeThreads, decodeBlocksAtOnce(lanes)) deco
     endDecode(call, block, area, sums, turn, column, split.turns);
 }
 
+/// Both kernels' call. False: wrong shapes.
+bool prepare(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape, const StepState *state,
+             void *scratch, DecodePlan &plan, DecodeCall &call)
+{
+    if (!isAttention(queries, view, shape, state) || queries.rows > decodeRowsLimit || !scratch ||
+        reinterpret_cast<std::uintptr_t>(scratch) % 16 != 0)
+        return false;
+    plan = planDecode(shape, view, queries.rows);
+    if (plan.grid.y > largestGridYZ || plan.grid.z > largestGridYZ)
+        return false;
+    const std::int64_t parts = std::int64_t(queries.rows) * shape.heads * plan.stretches;
+    call.queries = queries;
+    call.view = view;
+    call.shape = shape;
+    call.lanes = plan.lanes;
+    call.stretches = plan.stretches;
+    call.state = state;
+    call.sums = static_cast<float *>(scratch);
+    call.stats = reinterpret_cast<float2 *>(call.sums + parts * view.valueSize);
+    call.arrivals = reinterpret_cast<RowArrivals *>(call.stats + parts);
+    return true;
+}
+
+/// What the second kernel writes to.
+bool fits(const DeviceRows &output, const QuantizedRows &planes, const DecodeCall &call)
+{
+    return areHeads(output, call.shape.heads, call.view.valueSize) && output.rows == call.queries.rows &&
+           (!planes.high || (canRound(planes, output.rows, output.columns) && rowPlane(output).isAligned));
+}
+
+cudaError_t startStretches(const DecodePlan &plan, const DecodeCall &call, cudaStream_t stream)
+{
+    auto *kernel = plan.laneLimit == 1   ? decodeKernel<1>
+                   : plan.laneLimit == 4 ? decodeKernel<4>
+                   : plan.laneLimit == 8 ? decodeKernel<8>
+                                         : decodeKernel<16>;
+    return launch(kernel, {plan.grid, dim3(decodeThreads), plan.sharedBytes}, stream, call);
+}
+
 } // namespace
 
 std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerView &view, std::int32_t rows)
@@ -238,36 +233,41 @@ std::uint64_t attentionScratchBytes(const AttentionShape &shape, const KvLayerVi
     const DecodePlan plan = planDecode(shape, view, rows);
     const std::uint64_t parts =
         std::uint64_t(rows) * std::uint64_t(shape.heads) * std::uint64_t(plan.stretches);
-    return parts * (sizeof(float2) + std::uint64_t(view.valueSize) * sizeof(float));
+    return parts * (sizeof(float2) + std::uint64_t(view.valueSize) * sizeof(float)) +
+           std::uint64_t(rows) * sizeof(RowArrivals);
+}
+
+cudaError_t attendStretches(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
+                            const StepState *state, void *scratch, cudaStream_t stream)
+{
+    DecodePlan plan;
+    DecodeCall call;
+    if (!prepare(queries, view, shape, state, scratch, plan, call))
+        return cudaErrorInvalidValue;
+    return startStretches(plan, call, stream);
+}
+
+cudaError_t joinStretches(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
+                          const StepState *state, void *scratch, DeviceRows output, QuantizedRows quantized,
+                          cudaStream_t stream)
+{
+    DecodePlan plan;
+    DecodeCall call;
+    if (!prepare(queries, view, shape, state, scratch, plan, call) || !fits(output, quantized, call))
+        return cudaErrorInvalidValue;
+    return mergeDecode(call, output, quantized, stream);
 }
 
 cudaError_t attendDecode(DeviceRows queries, const KvLayerView &view, const AttentionShape &shape,
-                         const StepState *state, void *scratch, DeviceRows output, cudaStream_t stream)
+                         const StepState *state, void *scratch, DeviceRows output, QuantizedRows quantized,
+                         cudaStream_t stream)
 {
-    if (!isAttention(queries, view, shape, state) || queries.rows > decodeRowsLimit ||
-        !areHeads(output, shape.heads, view.valueSize) || output.rows != queries.rows || !scratch ||
-        reinterpret_cast<std::uintptr_t>(scratch) % 16 != 0)
-        return cudaErrorInvalidValue;
-    const DecodePlan plan = planDecode(shape, view, queries.rows);
-    if (plan.grid.y > largestGridYZ || plan.grid.z > largestGridYZ)
-        return cudaErrorInvalidValue;
-    const std::int64_t parts = std::int64_t(queries.rows) * shape.heads * plan.stretches;
+    DecodePlan plan;
     DecodeCall call;
-    call.queries = queries;
-    call.view = view;
-    call.shape = shape;
-    call.lanes = plan.lanes;
-    call.stretches = plan.stretches;
-    call.state = state;
-    call.sums = static_cast<float *>(scratch);
-    call.stats = reinterpret_cast<float2 *>(call.sums + parts * view.valueSize);
-    auto *kernel = plan.laneLimit == 1   ? decodeKernel<1>
-                   : plan.laneLimit == 4 ? decodeKernel<4>
-                   : plan.laneLimit == 8 ? decodeKernel<8>
-                                         : decodeKernel<16>;
-    const LaunchShape blocks{plan.grid, dim3(decodeThreads), plan.sharedBytes};
-    const cudaError_t started = launch(kernel, blocks, stream, call);
-    return started == cudaSuccess ? mergeDecode(call, output, stream) : started;
+    if (!prepare(queries, view, shape, state, scratch, plan, call) || !fits(output, quantized, call))
+        return cudaErrorInvalidValue;
+    const cudaError_t started = startStretches(plan, call, stream);
+    return started == cudaSuccess ? mergeDecode(call, output, quantized, stream) : started;
 }
 
 } // namespace tokenloupe::cuda

@@ -216,4 +216,51 @@ private:
     }
 };
 
+struct UnpackKey
+{
+    const std::byte *row;
+    std::int32_t column;
+    float *out;
+
+    template <KvElement type>
+    __device__ __forceinline__ void run()
+    {
+        KvPiece<type, 4> piece;
+        piece.read(row, column);
+        float values[4];
+        piece.convert(values);
+        *reinterpret_cast<float4 *>(out) = make_float4(values[0], values[1], values[2], values[3]);
+    }
+};
+
+/// keySlots keys as float32 in shared memory, turned to their positions.
+template <int lanes>
+__device__ inline void turnKeys(const DecodeCall &call, const DecodeBlock<lanes> &block,
+                                const std::byte *keys, std::int32_t tile, std::int32_t first, float *out)
+{
+    const std::int32_t keySize = call.view.keySize;
+    const std::int32_t pieces = keySize / 4;
+    for (auto i = static_cast<std::int32_t>(threadIdx.x); i < keySlots * pieces; i += decodeThreads) {
+        const std::int32_t key = i / pieces;
+        const std::int32_t column = (i - key * pieces) * 4;
+        UnpackKey unpack{keys + block.keys[first + key], column, out + key * keySize + column};
+        withKvType(call.view.keyType, unpack);
+    }
+    __syncthreads();
+    const RotaryParams &rotary = call.shape.keyRotation;
+    const std::int32_t pairs = rotary.rotated / 2;
+    for (auto i = static_cast<std::int32_t>(threadIdx.x); i < keySlots * pairs; i += decodeThreads) {
+        const std::int32_t key = i / pairs;
+        const std::int32_t pair = i - key * pairs;
+        const bool areNeighbours = rotary.pairs == RotaryPairs::Neighbours;
+        float *x = out + key * keySize + (areNeighbours ? 2 * pair : pair);
+        float *y = x + (areNeighbours ? 1 : pairs);
+        const Turn turn = turnOf(tile + first + key, rotary.inverseFrequencies[pair], rotary.magnitude);
+        const float before = *x;
+        *x = turnedFirst(before, *y, turn);
+        *y = turnedSecond(before, *y, turn);
+    }
+    __syncthreads();
+}
+
 } // namespace tokenloupe::cuda

@@ -2,6 +2,7 @@
 #include "kernels/cuda/attentionmerge.h"
 
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/rounding.cuh"
 
 #include <cmath>
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr std::int32_t mergeThreads = 128;
 constexpr std::int32_t mergeColumns = 4; ///< of a thread
-constexpr unsigned wholeWarp = 0xFFFFFFFFU;
 
 struct MergeBlock
 {
@@ -19,6 +19,7 @@ struct MergeBlock
     float largest[mergeThreads / 32];
     float total[mergeThreads / 32];
     float sums[mergeThreads * mergeColumns];
+    bool isLast;
 };
 
 /// Stretches that a row sees anything of: [begin, end).
@@ -43,7 +44,7 @@ __device__ StretchSpan seenStretches(const DecodeCall &call, std::int32_t row)
 __device__ float largestOfBlock(float value, MergeBlock &block)
 {
     for (int mask = 16; mask > 0; mask /= 2)
-        value = fmaxf(value, __shfl_xor_sync(wholeWarp, value, mask));
+        value = fmaxf(value, __shfl_xor_sync(allLanes, value, mask));
     if (threadIdx.x % 32 == 0)
         block.largest[threadIdx.x / 32] = value;
     __syncthreads();
@@ -52,8 +53,46 @@ __device__ float largestOfBlock(float value, MergeBlock &block)
     return value;
 }
 
+/// Four columns that other blocks wrote during this launch: the first cache may not know them.
+__device__ Four loadShared(const float *row, std::int32_t column, std::int32_t columns)
+{
+    if (column >= columns)
+        return {};
+    const float4 four = __ldcg(reinterpret_cast<const float4 *>(row + column));
+    return {{four.x, four.y, four.z, four.w}};
+}
+
+/// The scale of a row needs all of its heads: the block that is last to get here rounds the row.
+/// `largest`: bits of the largest magnitude that the thread wrote.
+__device__ void roundWhenLast(const DecodeCall &call, std::int32_t row, const float *values,
+                              std::uint32_t largest, const QuantizedRows &planes, MergeBlock &block)
+{
+    RowArrivals &arrivals = call.arrivals[row];
+    largest = warpJoin(largest, Larger());
+    if (threadIdx.x % warpLanes == 0)
+        atomicMax(&arrivals.largest, largest);
+    // What this block wrote is there for the others before it counts.
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        block.isLast = atomicAdd(&arrivals.heads, 1U) + 1 == static_cast<std::uint32_t>(call.shape.heads);
+    __syncthreads();
+    if (!block.isLast)
+        return;
+    __threadfence();
+    const RowScale scale = rowScale(__ldcg(&arrivals.largest));
+    if (threadIdx.x == 0)
+        planes.scales[row] = scale.scale;
+#pragma unroll 4
+    for (std::int32_t first = 0; first < planes.columns; first += mergeThreads * mergeColumns) {
+        const std::int32_t column = first + static_cast<std::int32_t>(threadIdx.x) * mergeColumns;
+        roundFour(planes, row, column, loadShared(values, column, planes.columns), scale.inverse);
+    }
+}
+
 /// One row and head a block: output = Σ factor · sums / Σ factor · total.
-__global__ void __launch_bounds__(mergeThreads) mergeKernel(DecodeCall call, DeviceRows output)
+__global__ void __launch_bounds__(mergeThreads)
+    mergeKernel(DecodeCall call, DeviceRows output, QuantizedRows planes)
 {
     auto &block = sharedMemory<MergeBlock>();
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
@@ -99,7 +138,7 @@ __global__ void __launch_bounds__(mergeThreads) mergeKernel(DecodeCall call, Dev
         __syncthreads();
     }
     for (int mask = 16; mask > 0; mask /= 2)
-        total += __shfl_xor_sync(wholeWarp, total, mask);
+        total += __shfl_xor_sync(allLanes, total, mask);
     if (thread % 32 == 0)
         block.total[thread / 32] = total;
 #pragma unroll
@@ -112,24 +151,30 @@ __global__ void __launch_bounds__(mergeThreads) mergeKernel(DecodeCall call, Dev
     for (int i = 0; i < mergeThreads / 32; ++i)
         all += block.total[i];
     const float inverse = 1.0F / all;
-    float *out = output.data + row * output.stride + std::int64_t(head) * valueSize;
+    float *values = output.data + row * output.stride;
+    float *out = values + std::int64_t(head) * valueSize;
+    std::uint32_t bits = 0;
     for (std::int32_t c = thread; c < valueSize; c += mergeThreads) {
         float value = 0.0F;
         for (std::int32_t t = 0; t < turns; ++t)
             value += block.sums[t * valueSize + c];
-        out[c] = value * inverse;
+        value *= inverse;
+        out[c] = value;
+        bits = Larger()(bits, magnitudeBits(value));
     }
+    if (planes.high)
+        roundWhenLast(call, row, values, bits, planes, block);
 }
 
 } // namespace
 
-cudaError_t mergeDecode(const DecodeCall &call, DeviceRows output, cudaStream_t stream)
+cudaError_t mergeDecode(const DecodeCall &call, DeviceRows output, QuantizedRows planes, cudaStream_t stream)
 {
     LaunchShape shape;
     shape.grid.x = static_cast<unsigned int>(call.queries.rows * call.shape.heads);
     shape.block.x = mergeThreads;
     shape.sharedBytes = sizeof(MergeBlock);
-    return launch(mergeKernel, shape, stream, call, output);
+    return launch(mergeKernel, shape, stream, call, output, planes);
 }
 
 } // namespace tokenloupe::cuda

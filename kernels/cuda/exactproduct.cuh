@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/deviceviews.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/productmatrices.cuh"
 #include "kernels/cuda/productsums.cuh"
 #include "kernels/cuda/warptile.cuh"
 #include "kernels/cuda/weightgroup.cuh"
@@ -15,54 +16,51 @@
 
 namespace tokenloupe::cuda {
 
-/// One matrix for all rows of the input; or, where `experts` is set, for each pair p of a token and one of
-/// its experts the matrix experts[chosen[p]], with input row p / inputDivisor and output row p.
+/// Matrices for all rows of the input; or, where `chosen` is set, for each pair p of a token and one of its
+/// experts the matrices of expert chosen[p], with input row p / inputDivisor and output row p.
 struct ExactProduct
 {
-    const std::byte *weights;
-    const std::byte *const *experts;
+    ProductMatrix matrices[mostProducts];
     const std::int32_t *chosen;
+    std::int32_t pairs; ///< 1 without experts
     std::int32_t inputDivisor;
-    PlaneOffsets offsets;  ///< of types with planes
-    std::int64_t rowBytes; ///< of plain types
-    std::int32_t weightRows;
-    std::int32_t steps; ///< of a row: units, or words of 16 bytes
-    std::int32_t splitShift;
+    std::int64_t rowBytes;    ///< of plain types
+    std::int32_t steps;       ///< of a row: units, or words of 16 bytes
     std::int32_t vectorInput; ///< 1: rows of the input are aligned to 16 bytes
     DeviceRows input;
-    const float *bias;
-    DeviceRows output;
 };
 
-/// What a block multiplies: with experts, blockIdx.y is the pair.
-__device__ inline ExactProduct productOfBlock(const ExactProduct &product)
+/// With experts, blockIdx.y is the pair.
+__device__ inline const std::byte *weightsOfBlock(const ExactProduct &product, const ProductMatrix &matrix)
 {
-    ExactProduct mine = product;
-    if (product.experts) {
-        const auto pair = static_cast<std::int32_t>(blockIdx.y);
-        mine.weights = product.experts[product.chosen[pair]];
-        mine.input.data += pair / product.inputDivisor * product.input.stride;
-        mine.output.data += pair * product.output.stride;
-        mine.input.rows = 1;
-    }
-    return mine;
+    return product.chosen ? matrix.experts[product.chosen[blockIdx.y]] : matrix.weights;
 }
 
-__device__ inline void storeProduct(const ExactProduct &product, std::int64_t row, std::int32_t inputRow,
+__device__ inline DeviceRows inputOfBlock(const ExactProduct &product)
+{
+    DeviceRows input = product.input;
+    if (product.chosen) {
+        input.data += static_cast<std::int32_t>(blockIdx.y) / product.inputDivisor * input.stride;
+        input.rows = 1;
+    }
+    return input;
+}
+
+__device__ inline void storeProduct(const ProductMatrix &matrix, std::int64_t row, std::int32_t outputRow,
                                     float sum)
 {
-    if (row < product.weightRows && inputRow < product.input.rows)
-        product.output.data[inputRow * product.output.stride + row] =
-            product.bias ? sum + product.bias[row] : sum;
+    // note: blockIdx.y is 0 where there are no experts.
+    const std::int64_t place = (blockIdx.y + outputRow) * matrix.outputStride + row;
+    matrix.output[place] = matrix.bias ? sum + matrix.bias[row] : sum;
 }
 
 /// Row `row` of the input, units [first, first + 32) as far as there are, into a warp's tile.
-__device__ inline void fillTile(const ExactProduct &product, std::int32_t row, std::int32_t first, int lane,
-                                WarpTile &tile)
+__device__ inline void fillTile(const DeviceRows &input, std::int32_t steps, std::int32_t row,
+                                std::int32_t first, int lane, WarpTile &tile)
 {
-    const float4 *x = reinterpret_cast<const float4 *>(product.input.data + row * product.input.stride) +
+    const float4 *x = reinterpret_cast<const float4 *>(input.data + row * input.stride) +
                       static_cast<std::int64_t>(first) * WarpTile::groups;
-    const int left = (product.steps - first) * WarpTile::groups;
+    const int left = (steps - first) * WarpTile::groups;
 #pragma unroll
     for (int i = 0; i < WarpTile::groups; ++i) {
         const int four = i * warpLanes + lane;
@@ -84,8 +82,8 @@ constexpr int tilesFor = inputRows < 2 ? inputRows : 2;
 
 /// Rows [t, t + tiles) of the input: the lane's unit in `tiles` times its weights.
 template <class Format, int inputRows>
-__device__ inline void addTiles(const ExactProduct &product, const WeightUnit (&weights)[groupRows],
-                                WarpTile *tiles, int lane, int t, float (&sums)[groupRows * inputRows])
+__device__ inline void addTiles(std::int32_t rows, const WeightUnit (&weights)[groupRows], WarpTile *tiles,
+                                int lane, int t, float (&sums)[groupRows * inputRows])
 {
     constexpr int tileCount = tilesFor<inputRows>;
     // note: a loop in fact. Unrolled, all of the unit's weights would be decoded ahead, and spill.
@@ -96,7 +94,7 @@ __device__ inline void addTiles(const ExactProduct &product, const WeightUnit (&
             float4 x[tileCount];
 #pragma unroll
             for (int i = 0; i < tileCount; ++i)
-                x[i] = tiles[t + i < product.input.rows ? i : 0].at(lane, WarpTile::groups / 2 * half + j);
+                x[i] = tiles[t + i < rows ? i : 0].at(lane, WarpTile::groups / 2 * half + j);
 #pragma unroll
             for (int r = 0; r < groupRows; ++r) {
                 const std::uint32_t word = half != 0 ? weights[r].words[j + 4] : weights[r].words[j];
@@ -116,73 +114,78 @@ __device__ inline void addTiles(const ExactProduct &product, const WeightUnit (&
     }
 }
 
+/// note: with many rows the compiler would aim at three blocks at a time, and spill for it.
 template <class Format, int inputRows>
-__global__ void __launch_bounds__(productThreads) exactProductKernel(ExactProduct call)
+__global__ void __launch_bounds__(productThreads, inputRows == 1 ? 0 : 2)
+    exactProductKernel(ExactProduct product)
 {
     constexpr int count = groupRows * inputRows;
     constexpr int tileCount = tilesFor<inputRows>;
     auto &scratch = sharedMemory<ExactScratch<count, tileCount>>();
-    const ExactProduct product = productOfBlock(call);
-    const ProductPlace place(product.splitShift);
-    const WeightPlanes planes = planesAt(product.weights, product.offsets);
+    const ProductBlock mine = productBlock(product.matrices);
+    const ProductMatrix &matrix = product.matrices[mine.matrix];
+    const DeviceRows input = inputOfBlock(product);
+    const ProductPlace place(mine.block, matrix.splitShift);
+    const WeightPlanes planes = planesAt(weightsOfBlock(product, matrix), matrix.offsets);
     WarpTile *tiles = scratch.tiles[place.warp];
     float sums[count] = {};
-    const std::int32_t end = place.firstRow < product.weightRows ? product.steps : 0;
-    for (std::int32_t first = place.part * warpLanes; first < end; first += warpLanes << product.splitShift) {
+    const std::int32_t end = place.firstRow < matrix.rows ? product.steps : 0;
+    for (std::int32_t first = place.part * warpLanes; first < end; first += warpLanes << matrix.splitShift) {
         // Lanes and rows behind the end take the last unit and row, and leave their sums alone.
         const bool isInside = first + place.lane < product.steps;
         const std::int32_t unit = isInside ? first + place.lane : product.steps - 1;
         WeightUnit weights[groupRows];
-        loadGroup<Format>(planes, place.firstRow, product.weightRows, product.steps, unit, weights);
+        loadGroup<Format>(planes, place.firstRow, matrix.rows, product.steps, unit, weights);
 #pragma unroll
         for (int t = 0; t < inputRows; t += tileCount) {
-            if (inputRows > 1 && t >= product.input.rows)
+            if (inputRows > 1 && t >= input.rows)
                 break;
             __syncwarp();
 #pragma unroll
             for (int i = 0; i < tileCount; ++i) {
-                if (t + i < product.input.rows)
-                    fillTile(product, t + i, first, place.lane, tiles[i]);
+                if (t + i < input.rows)
+                    fillTile(input, product.steps, t + i, first, place.lane, tiles[i]);
             }
             __syncwarp();
             if (!isInside)
                 continue;
-            addTiles<Format, inputRows>(product, weights, tiles, place.lane, t, sums);
+            addTiles<Format, inputRows>(input.rows, weights, tiles, place.lane, t, sums);
         }
     }
     float sum = 0.0F;
-    const bool isWriter = finishSums(sums, place, product.splitShift, scratch.sums, sum);
+    const bool isWriter = finishSums(sums, place, matrix.splitShift, scratch.sums, sum);
     const int value = place.lane / (warpLanes / count);
-    if (isWriter)
-        storeProduct(product, place.firstRow + value / inputRows, value % inputRows, sum);
+    const std::int64_t row = place.firstRow + value / inputRows;
+    const std::int32_t inputRow = value % inputRows;
+    if (isWriter && row < matrix.rows && inputRow < input.rows)
+        storeProduct(matrix, row, inputRow, sum);
 }
 
 /// Pairs of one launch; more of them take several.
 constexpr std::int32_t mostLaunchPairs = 65535;
 
-/// Starts a kernel for exact products: once for a matrix, for experts along blockIdx.y.
+/// Starts a kernel for exact products: once for matrices, for experts along blockIdx.y.
 template <class Kernel>
 cudaError_t launchExact(Kernel kernel, ExactProduct product, std::size_t sharedBytes, cudaStream_t stream)
 {
-    const ProductGeometry geometry = productGeometry(product.weightRows, product.steps);
-    product.splitShift = geometry.splitShift;
+    const std::int32_t blocks = shareBlocks(product.matrices, product.steps);
     LaunchShape shape;
     shape.block = dim3(productThreads);
     shape.sharedBytes = sharedBytes;
-    const std::int32_t pairs = product.experts ? product.output.rows : 1;
-    for (std::int32_t done = 0; done < pairs;) {
+    for (std::int32_t done = 0; done < product.pairs;) {
         // A whole number of tokens, so that the pairs' input rows begin with a row of their own.
         const std::int32_t most = mostLaunchPairs / product.inputDivisor * product.inputDivisor;
-        const std::int32_t now = std::min(pairs - done, most);
-        shape.grid = dim3(static_cast<unsigned>(geometry.blocks), static_cast<unsigned>(now));
+        const std::int32_t now = std::min(product.pairs - done, most);
+        shape.grid = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(now));
         if (const cudaError_t started = launch(kernel, shape, stream, product); started != cudaSuccess)
             return started;
         done += now;
-        if (!product.experts)
+        if (!product.chosen)
             continue;
         product.chosen += now;
         product.input.data += now / product.inputDivisor * product.input.stride;
-        product.output.data += now * product.output.stride;
+        for (ProductMatrix &matrix : product.matrices)
+            matrix.output += now * matrix.outputStride;
     }
     return cudaSuccess;
 }

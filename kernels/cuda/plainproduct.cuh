@@ -12,11 +12,11 @@
 namespace tokenloupe::cuda {
 
 template <int count>
-__device__ inline void loadInput(const ExactProduct &product, std::int32_t row, std::int32_t column,
-                                 float (&x)[count])
+__device__ inline void loadInput(const DeviceRows &input, std::int32_t isVector, std::int32_t row,
+                                 std::int32_t column, float (&x)[count])
 {
-    const float *data = product.input.data + row * product.input.stride + column;
-    if (product.vectorInput != 0 && column + count <= product.input.columns) {
+    const float *data = input.data + row * input.stride + column;
+    if (isVector != 0 && column + count <= input.columns) {
 #pragma unroll
         for (int i = 0; i < count; i += 4) {
             const float4 four = *reinterpret_cast<const float4 *>(data + i);
@@ -29,32 +29,34 @@ __device__ inline void loadInput(const ExactProduct &product, std::int32_t row, 
     }
 #pragma unroll
     for (int i = 0; i < count; ++i)
-        x[i] = column + i < product.input.columns ? data[i] : 0.0F;
+        x[i] = column + i < input.columns ? data[i] : 0.0F;
 }
 
 template <class Plain, int inputRows>
-__global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduct call)
+__global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduct product)
 {
     constexpr int count = groupRows * inputRows;
-    const ExactProduct product = productOfBlock(call);
-    const ProductPlace place(product.splitShift);
+    const ProductBlock mine = productBlock(product.matrices);
+    const ProductMatrix &matrix = product.matrices[mine.matrix];
+    const std::byte *weights = weightsOfBlock(product, matrix);
+    const DeviceRows input = inputOfBlock(product);
+    const ProductPlace place(mine.block, matrix.splitShift);
     float sums[count] = {};
-    const std::int32_t end = place.firstRow < product.weightRows ? product.steps : 0;
+    const std::int32_t end = place.firstRow < matrix.rows ? product.steps : 0;
     for (std::int32_t step = place.part * warpLanes + place.lane; step < end;
-         step += warpLanes << product.splitShift) {
+         step += warpLanes << matrix.splitShift) {
         uint4 raw[groupRows];
 #pragma unroll
         for (int r = 0; r < groupRows; ++r) {
-            const std::int64_t row =
-                min(place.firstRow + r, static_cast<std::int64_t>(product.weightRows - 1));
-            raw[r] = loadStreaming<uint4>(product.weights + row * product.rowBytes, step);
+            const std::int64_t row = min(place.firstRow + r, static_cast<std::int64_t>(matrix.rows - 1));
+            raw[r] = loadStreaming<uint4>(weights + row * product.rowBytes, step);
         }
 #pragma unroll
         for (int t = 0; t < inputRows; ++t) {
-            if (inputRows > 1 && t >= product.input.rows)
+            if (inputRows > 1 && t >= input.rows)
                 break;
             float x[Plain::values];
-            loadInput(product, t, step * Plain::values, x);
+            loadInput(input, product.vectorInput, t, step * Plain::values, x);
 #pragma unroll
             for (int r = 0; r < groupRows; ++r) {
                 float w[Plain::values];
@@ -68,10 +70,12 @@ __global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduc
     }
     float sum = 0.0F;
     const bool isWriter =
-        finishSums(sums, place, product.splitShift, sharedMemory<ProductScratch<count>>(), sum);
+        finishSums(sums, place, matrix.splitShift, sharedMemory<ProductScratch<count>>(), sum);
     const int value = place.lane / (warpLanes / count);
-    if (isWriter)
-        storeProduct(product, place.firstRow + value / inputRows, value % inputRows, sum);
+    const std::int64_t row = place.firstRow + value / inputRows;
+    const std::int32_t inputRow = value % inputRows;
+    if (isWriter && row < matrix.rows && inputRow < input.rows)
+        storeProduct(matrix, row, inputRow, sum);
 }
 
 template <class Plain, int inputRows>

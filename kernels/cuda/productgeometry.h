@@ -52,6 +52,31 @@ constexpr ProductGeometry productGeometry(std::int64_t rows, std::int64_t steps)
     return geometry;
 }
 
+/// Matrices whose products one launch computes.
+constexpr std::int32_t mostProducts = 3;
+
+/// The blocks of such a launch: those of one matrix come after those of another, and each is cut as it is
+/// alone, so that its products have the same bits.
+struct ProductsGeometry
+{
+    std::int32_t splitShift[mostProducts] = {};
+    std::int32_t endBlock[mostProducts] = {}; ///< blocks of it and of those in front of it
+};
+
+/// A matrix without rows is none. All have as many steps in a row.
+constexpr ProductsGeometry productsGeometry(const std::int64_t (&rows)[mostProducts], std::int64_t steps)
+{
+    ProductsGeometry geometry;
+    std::int64_t blocks = 0;
+    for (std::int32_t i = 0; i < mostProducts; ++i) {
+        const ProductGeometry alone = productGeometry(rows[i], steps);
+        blocks += alone.blocks;
+        geometry.splitShift[i] = alone.splitShift;
+        geometry.endBlock[i] = static_cast<std::int32_t>(blocks); // three times 2^27 at most
+    }
+    return geometry;
+}
+
 /// Pieces of 32 units, 1024 columns, that the decoding of whole rows is cut into, one for each warp.
 constexpr std::int64_t decodePieces(std::int64_t columns)
 {

@@ -4,6 +4,7 @@
 #include "kernels/cuda/typelaunchers.cuh"
 #include "kernels/cuda/weightlayout.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tokenloupe::cuda {
@@ -50,20 +51,79 @@ PlaneOffsets offsetsOf(TensorType type, std::int64_t rows, std::int64_t columns)
     return planeOffsetsOf(planeShapeOf(type), static_cast<std::uint64_t>(rows * (columns / unitColumns)));
 }
 
-/// Without input, output and what chooses experts.
-ExactProduct exactProductOf(TensorType type, std::int64_t rows, std::int64_t columns)
+/// Without its weights and bias.
+ProductMatrix matrixOf(TensorType type, std::int64_t rows, std::int64_t columns, const DeviceRows &output)
+{
+    ProductMatrix matrix{};
+    matrix.output = output.data;
+    matrix.outputStride = output.stride;
+    matrix.rows = static_cast<std::int32_t>(rows);
+    if (plainValueBytes(type) == 0)
+        matrix.offsets = offsetsOf(type, rows, columns);
+    return matrix;
+}
+
+ProductMatrix matrixOf(const DeviceProduct &product)
+{
+    const DeviceWeight &weight = product.weight;
+    ProductMatrix matrix = matrixOf(weight.type, weight.rows, weight.columns, product.output);
+    matrix.weights = weight.data;
+    matrix.bias = product.bias;
+    return matrix;
+}
+
+/// Without its matrices and what chooses experts.
+ExactProduct exactProductOf(TensorType type, std::int64_t columns, const DeviceRows &input)
 {
     ExactProduct product{};
+    product.pairs = 1;
     product.inputDivisor = 1;
-    product.weightRows = static_cast<std::int32_t>(rows);
+    product.input = input;
+    product.vectorInput = hasAlignedRows(input) ? 1 : 0;
     if (plainValueBytes(type) != 0) {
         product.rowBytes = plainRowBytes(type, columns);
         product.steps = static_cast<std::int32_t>(product.rowBytes / 16);
     } else {
-        product.offsets = offsetsOf(type, rows, columns);
         product.steps = static_cast<std::int32_t>(columns / unitColumns);
     }
     return product;
+}
+
+bool isCount(std::int32_t count)
+{
+    return count >= 1 && count <= mostProducts;
+}
+
+/// Matrices that exist, are of one type, and fit the rows that come in and go out.
+bool fitTogether(const DeviceProduct *products, std::int32_t count, std::int32_t rows, std::int32_t columns)
+{
+    if (!products || !isCount(count) || rows < 1 || rows > largestDecodeRows)
+        return false;
+    const TensorType type = products[0].weight.type;
+    return std::all_of(products, products + count, [&](const DeviceProduct &product) {
+        const DeviceWeight &weight = product.weight;
+        const DeviceRows &output = product.output;
+        return weight.type == type && isUsable(weight.data, type, weight.rows, weight.columns) &&
+               weight.columns == columns && hasRows(output) && output.rows == rows &&
+               output.columns == weight.rows;
+    });
+}
+
+bool fitTogether(const ExpertProduct *products, std::int32_t count, std::int32_t used,
+                 std::int32_t inputPerPair, const DeviceRows &input)
+{
+    if (!products || !isCount(count) || used < 1 || used > mostLaunchPairs || !hasRows(input))
+        return false;
+    const ExpertProduct &first = products[0];
+    return std::all_of(products, products + count, [&](const ExpertProduct &product) {
+        const DeviceExperts &experts = product.experts;
+        const DeviceRows &output = product.output;
+        return experts.data && experts.type == first.experts.type && used <= experts.experts &&
+               deviceWeightBytes(experts.type, experts.rows, experts.columns) != 0 &&
+               experts.columns == input.columns && hasRows(output) && output.columns == experts.rows &&
+               output.rows == first.output.rows && output.rows % used == 0 &&
+               input.rows == (inputPerPair != 0 ? output.rows : output.rows / used);
+    });
 }
 
 /// Rows of a matrix to be decoded; which ones and where to is the caller's to say.
@@ -105,43 +165,34 @@ cudaError_t decodeTo(const DeviceWeight &weight, RowDecode call, DeviceRows outp
 
 } // namespace
 
-cudaError_t multiplyExact(const DeviceWeight &weight, DeviceRows input, const float *bias, DeviceRows output,
+cudaError_t multiplyExact(const DeviceProduct *products, std::int32_t count, DeviceRows input,
                           cudaStream_t stream)
 {
-    if (!isUsable(weight.data, weight.type, weight.rows, weight.columns) || !hasRows(input) ||
-        !hasRows(output) || input.rows > largestDecodeRows || output.rows != input.rows ||
-        input.columns != weight.columns || output.columns != weight.rows)
+    if (!hasRows(input) || !fitTogether(products, count, input.rows, input.columns))
         return cudaErrorInvalidValue;
-    ExactProduct product = exactProductOf(weight.type, weight.rows, weight.columns);
-    product.vectorInput = hasAlignedRows(input) ? 1 : 0;
-    if (product.vectorInput == 0 && plainValueBytes(weight.type) == 0)
+    const TensorType type = products[0].weight.type;
+    ExactProduct product = exactProductOf(type, input.columns, input);
+    if (product.vectorInput == 0 && plainValueBytes(type) == 0)
         return cudaErrorInvalidValue;
-    product.weights = weight.data;
-    product.input = input;
-    product.bias = bias;
-    product.output = output;
-    return launchersOf(weight.type)->exact[rowVariantOf(input.rows)](product, stream);
+    for (std::int32_t i = 0; i < count; ++i)
+        product.matrices[i] = matrixOf(products[i]);
+    return launchersOf(type)->exact[rowVariantOf(input.rows)](product, stream);
 }
 
-cudaError_t multiplyQuantized(const DeviceWeight &weight, const QuantizedRows &input, const float *bias,
-                              DeviceRows output, cudaStream_t stream)
+cudaError_t multiplyQuantized(const DeviceProduct *products, std::int32_t count, const QuantizedRows &input,
+                              cudaStream_t stream)
 {
     const bool hasPlanes = input.high && input.low && input.scales && input.sums &&
                            isAligned(input.high, 16) && isAligned(input.low, 16) && isAligned(input.sums, 8);
-    if (!isUsable(weight.data, weight.type, weight.rows, weight.columns) ||
-        !hasQuantizedProduct(weight.type, weight.columns) || !hasPlanes || !hasRows(output) ||
-        input.rows < 1 || input.rows > largestDecodeRows || output.rows != input.rows ||
-        input.columns != weight.columns || output.columns != weight.rows)
+    if (!hasPlanes || !fitTogether(products, count, input.rows, input.columns) ||
+        !hasQuantizedProduct(products[0].weight.type, input.columns))
         return cudaErrorInvalidValue;
     QuantizedProduct product{};
-    product.weights = weight.data;
-    product.offsets = offsetsOf(weight.type, weight.rows, weight.columns);
-    product.weightRows = static_cast<std::int32_t>(weight.rows);
-    product.units = static_cast<std::int32_t>(weight.columns / unitColumns);
+    product.units = input.columns / unitColumns;
     product.input = input;
-    product.bias = bias;
-    product.output = output;
-    return launchersOf(weight.type)->quantized[rowVariantOf(input.rows)](product, stream);
+    for (std::int32_t i = 0; i < count; ++i)
+        product.matrices[i] = matrixOf(products[i]);
+    return launchersOf(products[0].weight.type)->quantized[rowVariantOf(input.rows)](product, stream);
 }
 
 cudaError_t gatherRows(const DeviceWeight &table, const std::int32_t *ids, DeviceRows output,
@@ -180,25 +231,25 @@ cudaError_t expandFloat(const DeviceWeight &weight, std::int64_t first, std::int
     return expandRows(weight, first, count, DecodeTarget::Floats, output, stream);
 }
 
-cudaError_t multiplyExperts(const DeviceExperts &experts, const std::int32_t *chosen, std::int32_t used,
-                            std::int32_t inputPerPair, DeviceRows input, DeviceRows output,
+cudaError_t multiplyExperts(const ExpertProduct *products, std::int32_t count, const std::int32_t *chosen,
+                            std::int32_t used, std::int32_t inputPerPair, DeviceRows input,
                             cudaStream_t stream)
 {
-    if (!experts.data || !chosen || deviceWeightBytes(experts.type, experts.rows, experts.columns) == 0 ||
-        used < 1 || used > experts.experts || used > mostLaunchPairs || !hasRows(input) || !hasRows(output) ||
-        output.rows % used != 0 || input.rows != (inputPerPair != 0 ? output.rows : output.rows / used) ||
-        input.columns != experts.columns || output.columns != experts.rows)
+    if (!chosen || !fitTogether(products, count, used, inputPerPair, input))
         return cudaErrorInvalidValue;
-    ExactProduct product = exactProductOf(experts.type, experts.rows, experts.columns);
-    product.vectorInput = hasAlignedRows(input) ? 1 : 0;
-    if (product.vectorInput == 0 && plainValueBytes(experts.type) == 0)
+    const TensorType type = products[0].experts.type;
+    ExactProduct product = exactProductOf(type, input.columns, input);
+    if (product.vectorInput == 0 && plainValueBytes(type) == 0)
         return cudaErrorInvalidValue;
-    product.experts = experts.data;
     product.chosen = chosen;
+    product.pairs = products[0].output.rows;
     product.inputDivisor = inputPerPair != 0 ? 1 : used;
-    product.input = input;
-    product.output = output;
-    return launchersOf(experts.type)->exact[0](product, stream);
+    for (std::int32_t i = 0; i < count; ++i) {
+        const DeviceExperts &experts = products[i].experts;
+        product.matrices[i] = matrixOf(type, experts.rows, experts.columns, products[i].output);
+        product.matrices[i].experts = experts.data;
+    }
+    return launchersOf(type)->exact[0](product, stream);
 }
 
 } // namespace tokenloupe::cuda

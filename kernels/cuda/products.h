@@ -2,27 +2,36 @@
 #pragma once
 
 #include "kernels/cuda/deviceviews.h"
+#include "kernels/cuda/productgeometry.h"
 
 #include <cuda_runtime.h>
 
 // Products of weights and a few rows of activations, for decoding: every weight is read once for all rows.
-// y[r][o] = Σ_c W[o][c] · x[r][c] (+ bias[o]). Launchers check shapes (cudaErrorInvalidValue), start on the
+// y[r][o] = Σ_c W[o][c] · x[r][c] (+ bias[o]). Matrices of one type that share the activations go together:
+// one launch, and the same bits as one by one. Launchers check shapes (cudaErrorInvalidValue), start on the
 // stream and never wait.
 
 namespace tokenloupe::cuda {
 
 constexpr std::int32_t largestDecodeRows = 8; ///< of one call
 
-/// Float32 activations. The order of summation is fixed by the weight's shape: a row of activations gives the
-/// same bits alone and among others. Types with blocks want rows of the input aligned to 16 bytes, plain
-/// types take any. `bias` may be null.
-cudaError_t multiplyExact(const DeviceWeight &weight, DeviceRows input, const float *bias, DeviceRows output,
+struct DeviceProduct
+{
+    DeviceWeight weight;
+    const float *bias = nullptr; ///< may be null
+    DeviceRows output;
+};
+
+/// Float32 activations; 1 to mostProducts matrices. The order of summation is fixed by the weight's shape: a
+/// row of activations gives the same bits alone and among others. Types with blocks want rows of the input
+/// aligned to 16 bytes, plain types take any.
+cudaError_t multiplyExact(const DeviceProduct *products, std::int32_t count, DeviceRows input,
                           cudaStream_t stream);
 
 /// Integer products within units of 16 or 32 columns (dp4a), one float32 multiply-add for each. As fixed as
 /// above.
-cudaError_t multiplyQuantized(const DeviceWeight &weight, const QuantizedRows &input, const float *bias,
-                              DeviceRows output, cudaStream_t stream);
+cudaError_t multiplyQuantized(const DeviceProduct *products, std::int32_t count, const QuantizedRows &input,
+                              cudaStream_t stream);
 
 /// Row ids[t] of a table for each token t, as float32. Ids are in device memory and in range.
 cudaError_t gatherRows(const DeviceWeight &table, const std::int32_t *ids, DeviceRows output,
@@ -57,10 +66,16 @@ enum class RouteWeighting : std::uint8_t { OfAll, OfChosen };
 cudaError_t routeTokens(DeviceRows router, std::int32_t used, RouteWeighting weighting, std::int32_t *chosen,
                         float *weights, cudaStream_t stream);
 
-/// output row t · used + i = expert chosen[t · used + i] times input row t (`inputPerPair` 1: input row
-/// t · used + i). Exact products.
-cudaError_t multiplyExperts(const DeviceExperts &experts, const std::int32_t *chosen, std::int32_t used,
-                            std::int32_t inputPerPair, DeviceRows input, DeviceRows output,
+struct ExpertProduct
+{
+    DeviceExperts experts;
+    DeviceRows output;
+};
+
+/// Output row t · used + i = expert chosen[t · used + i] times input row t (`inputPerPair` 1: input row
+/// t · used + i), for 1 to mostProducts matrices of each expert. Exact products.
+cudaError_t multiplyExperts(const ExpertProduct *products, std::int32_t count, const std::int32_t *chosen,
+                            std::int32_t used, std::int32_t inputPerPair, DeviceRows input,
                             cudaStream_t stream);
 
 /// output[t] = Σ_i weights[t · used + i] · rows[t · used + i]

@@ -44,13 +44,13 @@ struct ProductPlace
     std::int32_t part;     ///< which of the warps that share the group
     std::int64_t firstRow; ///< of the group
 
-    __device__ explicit ProductPlace(std::int32_t splitShift)
+    /// `block`: of those of the matrix.
+    __device__ ProductPlace(std::int32_t block, std::int32_t splitShift)
         : warp(static_cast<std::int32_t>(threadIdx.x) / warpLanes)
         , lane(static_cast<std::int32_t>(threadIdx.x) % warpLanes)
         , part(warp & ((1 << splitShift) - 1))
-        , firstRow(
-              (static_cast<std::int64_t>(blockIdx.x) * (productWarps >> splitShift) + (warp >> splitShift)) *
-              groupRows)
+        , firstRow((static_cast<std::int64_t>(block) * (productWarps >> splitShift) + (warp >> splitShift)) *
+                   groupRows)
     {}
 };
 

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/deviceviews.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/productmatrices.cuh"
 #include "kernels/cuda/productsums.cuh"
 #include "kernels/cuda/weightgroup.cuh"
 
@@ -15,14 +16,9 @@ namespace tokenloupe::cuda {
 
 struct QuantizedProduct
 {
-    const std::byte *weights;
-    PlaneOffsets offsets;
-    std::int32_t weightRows;
+    ProductMatrix matrices[mostProducts];
     std::int32_t units; ///< of a row
-    std::int32_t splitShift;
     QuantizedRows input;
-    const float *bias;
-    DeviceRows output;
 };
 
 /// One unit of a row of activations.
@@ -84,11 +80,11 @@ __device__ inline float addProduct(const WeightUnit &weights, const ActivationUn
 /// Row r of the group times row t of the activations is sums[r · inputRows + t].
 template <class Format, int inputRows>
 __device__ inline void addUnits(const QuantizedProduct &product, const WeightPlanes &planes,
-                                const ProductPlace &place, std::int32_t unit,
+                                std::int64_t firstRow, std::int32_t rows, std::int32_t unit,
                                 float (&sums)[groupRows * inputRows])
 {
     WeightUnit weights[groupRows];
-    loadGroup<Format>(planes, place.firstRow, product.weightRows, product.units, unit, weights);
+    loadGroup<Format>(planes, firstRow, rows, product.units, unit, weights);
 #pragma unroll
     for (int t = 0; t < inputRows; ++t) {
         if (inputRows > 1 && t >= product.input.rows)
@@ -106,33 +102,33 @@ __global__ void __launch_bounds__(productThreads, inputRows <= 2 ? 4 : 3)
     quantizedProductKernel(QuantizedProduct product)
 {
     constexpr int count = groupRows * inputRows;
-    const ProductPlace place(product.splitShift);
-    const WeightPlanes planes = planesAt(product.weights, product.offsets);
+    const ProductBlock mine = productBlock(product.matrices);
+    const ProductMatrix &matrix = product.matrices[mine.matrix];
+    const ProductPlace place(mine.block, matrix.splitShift);
+    const WeightPlanes planes = planesAt(matrix.weights, matrix.offsets);
     float sums[count] = {};
-    if (place.firstRow < product.weightRows) {
+    if (place.firstRow < matrix.rows) {
         for (std::int32_t unit = place.part * warpLanes + place.lane; unit < product.units;
-             unit += warpLanes << product.splitShift)
-            addUnits<Format, inputRows>(product, planes, place, unit, sums);
+             unit += warpLanes << matrix.splitShift)
+            addUnits<Format, inputRows>(product, planes, place.firstRow, matrix.rows, unit, sums);
     }
     float sum = 0.0F;
     const bool isWriter =
-        finishSums(sums, place, product.splitShift, sharedMemory<ProductScratch<count>>(), sum);
+        finishSums(sums, place, matrix.splitShift, sharedMemory<ProductScratch<count>>(), sum);
     const int value = place.lane / (warpLanes / count);
     const std::int64_t row = place.firstRow + value / inputRows;
     const int t = value % inputRows;
-    if (!isWriter || row >= product.weightRows || t >= product.input.rows)
+    if (!isWriter || row >= matrix.rows || t >= product.input.rows)
         return;
-    const float added = product.bias ? product.bias[row] : 0.0F;
-    product.output.data[t * product.output.stride + row] = fmaf(sum, product.input.scales[t], added);
+    const float added = matrix.bias ? matrix.bias[row] : 0.0F;
+    matrix.output[t * matrix.outputStride + row] = fmaf(sum, product.input.scales[t], added);
 }
 
 template <class Format, int inputRows>
 cudaError_t launchQuantizedProduct(QuantizedProduct product, cudaStream_t stream)
 {
-    const ProductGeometry geometry = productGeometry(product.weightRows, product.units);
-    product.splitShift = geometry.splitShift;
     LaunchShape shape;
-    shape.grid = dim3(static_cast<unsigned>(geometry.blocks));
+    shape.grid = dim3(static_cast<unsigned>(shareBlocks(product.matrices, product.units)));
     shape.block = dim3(productThreads);
     shape.sharedBytes = sizeof(ProductScratch<groupRows * inputRows>);
     return launch(quantizedProductKernel<Format, inputRows>, shape, stream, product);

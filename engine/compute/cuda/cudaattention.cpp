@@ -58,6 +58,8 @@ Status CudaBackend::attend(Activations queries, const KvView &view, const Attent
         return done;
     if (!params.weights)
         return {};
+    if (Status started = m_deferred.flush(); !started)
+        return started;
     return start(cuda::attentionWeights(rows, *places, shape, *state, static_cast<std::int32_t>(end),
                                         params.weights, m_queue->stream()),
                  "attention weights");
@@ -77,8 +79,12 @@ Status CudaBackend::attendWith(cuda::DeviceRows queries, const cuda::KvLayerView
     const Result<std::byte *> scratch = reserve(m_attention, bytes);
     if (!scratch)
         return tl::unexpected(scratch.error());
-    return start(cuda::attendDecode(queries, view, shape, state, *scratch, output, m_queue->stream()),
-                 "attend");
+    // note: the cache is read at once: its blocks may be others before what waits is started.
+    const cudaError_t started =
+        cuda::attendStretches(queries, view, shape, state, *scratch, m_queue->stream());
+    if (Status good = start(started, "attend"); !good)
+        return good;
+    return m_deferred.attend({queries, view, shape, state, *scratch, output});
 }
 
 } // namespace tokenloupe

@@ -43,6 +43,7 @@ public:
     std::optional<DeviceMemoryUse> deviceMemory() const override;
     void measureOperations(Measuring measuring) override;
     OperationTimes takeOperationTimes() override;
+    std::optional<LogitStatistics> takeStatistics() override;
     std::uint64_t weightBytes() const { return m_weights->bytes(); }
     std::uint64_t replays() const { return m_graphs.replays(); } ///< of remembered passes, so far
 
@@ -110,6 +111,7 @@ private:
     Status attendWith(cuda::DeviceRows queries, const cuda::KvLayerView &view,
                       const cuda::AttentionShape &shape, const cuda::StepState *state,
                       cuda::DeviceRows output);
+    Status summarizeLogits();
     Status multiplyExperts(Activations input, const ExpertParams &params, const std::int32_t *chosen);
 
     CudaDevice m_device;
@@ -130,8 +132,11 @@ private:
     Scratch m_attention{{}, "attention"};
     Scratch m_product{{}, "products"};
     Scratch m_routes{{}, "routes to experts"};
+    Scratch m_statistics{{}, "statistics of logits"};
     PinnedMemory m_readBack;
-    PassGraphs m_graphs; // goes first: its launches use the memory above
+    PinnedMemory m_summary;              // one cuda::LogitSummary, which the device writes by itself
+    const float *m_summarized = nullptr; // the row of the last pass that it is of; null: of none
+    PassGraphs m_graphs;                 // goes first: its launches use the memory above
 };
 
 /// Activations as the kernels take them.

@@ -2,6 +2,8 @@
 #include "engine/compute/cuda/cudabackend.h"
 #include "engine/compute/expertcheck.h"
 
+#include <array>
+
 namespace tokenloupe {
 
 namespace {
@@ -45,25 +47,34 @@ Status CudaBackend::multiplyExperts(Activations input, const ExpertParams &param
 {
     using Matrix = DeviceWeights::ExpertMatrix;
     enum class Input : std::int32_t { OneForEachToken = 0, OneForEachPair = 1 };
-    const auto used = static_cast<std::int32_t>(params.used);
-    const auto multiply = [&](Matrix which, Activations from, Input kind, Activations to) -> Status {
-        const Result<cuda::DeviceExperts> matrices = m_weights->experts(params.experts, which);
-        if (!matrices)
-            return tl::unexpected(matrices.error());
-        return start(cuda::multiplyExperts(*matrices, chosen, used, static_cast<std::int32_t>(kind),
-                                           rowsOf(from), rowsOf(to), m_queue->stream()),
+    const Result<cuda::DeviceExperts> gate = m_weights->experts(params.experts, Matrix::Gate);
+    if (!gate)
+        return tl::unexpected(gate.error());
+    const Result<cuda::DeviceExperts> up = m_weights->experts(params.experts, Matrix::Up);
+    if (!up)
+        return tl::unexpected(up.error());
+    const Result<cuda::DeviceExperts> down = m_weights->experts(params.experts, Matrix::Down);
+    if (!down)
+        return tl::unexpected(down.error());
+    const std::array<cuda::ExpertProduct, 3> products = {
+        {{*gate, rowsOf(params.gate)}, {*up, rowsOf(params.up)}, {*down, rowsOf(params.rows)}}};
+    const auto multiply = [&](std::size_t first, std::int32_t count, Activations from, Input kind) {
+        return start(cuda::multiplyExperts(&products[first], count, chosen,
+                                           static_cast<std::int32_t>(params.used),
+                                           static_cast<std::int32_t>(kind), rowsOf(from), m_queue->stream()),
                      "multiply experts");
     };
-    if (Status done = multiply(Matrix::Gate, input, Input::OneForEachToken, params.gate); !done)
+    const bool areAlike = gate->type == up->type;
+    if (Status done = multiply(0, areAlike ? 2 : 1, input, Input::OneForEachToken); !done)
         return done;
-    if (Status done = multiply(Matrix::Up, input, Input::OneForEachToken, params.up); !done)
+    if (Status done = areAlike ? Status() : multiply(1, 1, input, Input::OneForEachToken); !done)
         return done;
     if (Status done = activate(params.activation, params.gate, params.up, params.gate); !done)
         return done;
     if (Status started = m_deferred.flush(); !started)
         return started;
     m_queue->count(Operation::Product);
-    return multiply(Matrix::Down, params.gate, Input::OneForEachPair, params.rows);
+    return multiply(2, 1, params.gate, Input::OneForEachPair);
 }
 
 } // namespace tokenloupe

@@ -3,6 +3,7 @@
 #include "engine/compute/cuda/cudabackend.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/matrixproduct.h"
+#include "kernels/cuda/statistics.h"
 #include "kernels/cuda/weightlayout.h"
 
 #include <algorithm>
@@ -129,7 +130,8 @@ std::optional<DeviceNeeds> CudaBackend::needs(const Model &model, Precision prec
     DeviceNeeds needs;
     needs.device = m_device.name;
     needs.weightBytes = *weights;
-    needs.workspaceBytes = rounded + product + routes + attentionBytes(config, contextTokens);
+    needs.workspaceBytes = rounded + product + routes + attentionBytes(config, contextTokens) +
+                           cuda::logitSummaryBytes(1, static_cast<std::int32_t>(config.vocabulary), 0);
     needs.libraryBytes = std::max<std::uint64_t>(m_libraryBytes, cuda::cublasWorkspaceBytes(m_device.major));
     needs.contextBytes = m_contextBytes;
     needs.presentBytes = m_contextBytes + m_libraryBytes;
@@ -151,7 +153,7 @@ std::optional<DeviceMemoryUse> CudaBackend::deviceMemory() const
     use.contextBytes = m_contextBytes;
     use.libraryBytes = m_libraryBytes;
     use.weightBytes = m_weights->bytes();
-    for (const Scratch *scratch : {&m_quantized, &m_attention, &m_product, &m_routes})
+    for (const Scratch *scratch : {&m_quantized, &m_attention, &m_product, &m_routes, &m_statistics})
         use.workspaceBytes += scratch->memory.bytes();
     return use;
 }

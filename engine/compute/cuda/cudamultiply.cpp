@@ -5,6 +5,7 @@
 #include "kernels/cuda/weightlayout.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace tokenloupe {
 
@@ -86,12 +87,23 @@ Result<cuda::QuantizedRows> CudaBackend::quantize(cuda::DeviceRows rows)
 Status CudaBackend::multiplyFew(Activations input, std::span<const Projection> projections)
 {
     const cuda::DeviceRows rows = rowsOf(input);
-    const auto isRounded = [&](const Projection &projection) {
-        return m_precision == Precision::Fast &&
-               cuda::hasQuantizedProduct(projection.weight->type, projection.weight->columns);
+    const auto isRounded = [&](TensorType type) {
+        return m_precision == Precision::Fast && cuda::hasQuantizedProduct(type, rows.columns);
     };
+    std::vector<cuda::DeviceProduct> products;
+    for (const Projection &projection : projections) {
+        const Result<cuda::DeviceWeight> weight = m_weights->matrix(*projection.weight);
+        if (!weight)
+            return tl::unexpected(weight.error());
+        const Result<const float *> bias = vectorOf("bias", projection.bias, projection.weight->rows);
+        if (!bias)
+            return tl::unexpected(bias.error());
+        products.push_back({*weight, *bias, rowsOf(projection.output)});
+    }
+    const auto typeOf = [](const cuda::DeviceProduct &product) { return product.weight.type; };
     cuda::QuantizedRows planes;
-    if (std::any_of(projections.begin(), projections.end(), isRounded)) {
+    if (std::any_of(products.begin(), products.end(),
+                    [&](const cuda::DeviceProduct &product) { return isRounded(typeOf(product)); })) {
         const Result<cuda::QuantizedRows> made = quantize(rows);
         if (!made)
             return tl::unexpected(made.error());
@@ -100,19 +112,22 @@ Status CudaBackend::multiplyFew(Activations input, std::span<const Projection> p
         return started;
     }
     m_queue->count(productOf(projections.front()));
-    for (const Projection &projection : projections) {
-        const Result<cuda::DeviceWeight> weight = m_weights->matrix(*projection.weight);
-        if (!weight)
-            return tl::unexpected(weight.error());
-        const Result<const float *> bias = vectorOf("bias", projection.bias, projection.weight->rows);
-        if (!bias)
-            return tl::unexpected(bias.error());
-        const cuda::DeviceRows output = rowsOf(projection.output);
-        const cudaError_t started =
-            isRounded(projection) ? cuda::multiplyQuantized(*weight, planes, *bias, output, m_queue->stream())
-                                  : cuda::multiplyExact(*weight, rows, *bias, output, m_queue->stream());
+    // Those of one type go together.
+    std::stable_sort(
+        products.begin(), products.end(),
+        [&](const cuda::DeviceProduct &a, const cuda::DeviceProduct &b) { return typeOf(a) < typeOf(b); });
+    for (std::size_t first = 0; first < products.size();) {
+        const cuda::DeviceProduct *some = &products[first];
+        std::int32_t count = 1;
+        while (first + static_cast<std::size_t>(count) < products.size() && count < cuda::mostProducts &&
+               typeOf(some[count]) == typeOf(*some))
+            ++count;
+        const cudaError_t started = isRounded(typeOf(*some))
+                                        ? cuda::multiplyQuantized(some, count, planes, m_queue->stream())
+                                        : cuda::multiplyExact(some, count, rows, m_queue->stream());
         if (Status good = start(started, "multiply"); !good)
             return good;
+        first += static_cast<std::size_t>(count);
     }
     return {};
 }

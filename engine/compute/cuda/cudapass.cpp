@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/compute/cuda/cudabackend.h"
 #include "kernels/cuda/products.h"
+#include "kernels/cuda/statistics.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 // Whole forward passes: their inputs, and the launches that are remembered of them.
 
@@ -52,6 +55,7 @@ Result<PassStart> CudaBackend::beginPass(const PassRequest &pass)
     if (pass.view->isOnHost())
         return makeError(ErrorCode::InvalidArgument, "forward pass", "the KV cache is not on the device");
     const auto tokens = static_cast<std::int64_t>(pass.tokens.size());
+    m_summarized = m_model && pass.logitRows == 1 ? pass.logits : nullptr;
     if (Status sent = m_inputs.upload(pass.tokens, pass.firstPosition, tokens, pass.view); !sent)
         return tl::unexpected(sent.error());
     // Timed operations are started one by one; what is remembered stays as it is.
@@ -63,9 +67,52 @@ Result<PassStart> CudaBackend::beginPass(const PassRequest &pass)
     return *step == PassGraphs::Step::Replayed ? PassStart::Replayed : PassStart::Operations;
 }
 
+/// What the record of a step needs of the logits, so that the host does not go through them.
+Status CudaBackend::summarizeLogits()
+{
+    if (!m_summarized)
+        return {};
+    const auto columns = static_cast<std::int32_t>(m_model->config().vocabulary);
+    const Result<std::byte *> scratch = reserve(m_statistics, cuda::logitSummaryBytes(1, columns, 0));
+    if (!scratch)
+        return tl::unexpected(scratch.error());
+    if (!m_summary.data()) {
+        Result<PinnedMemory> memory =
+            PinnedMemory::allocate(*m_queue, sizeof(cuda::LogitSummary), "statistics of logits");
+        if (!memory)
+            return tl::unexpected(memory.error());
+        m_summary = std::move(*memory);
+    }
+    m_queue->count(Operation::Head);
+    const cuda::DeviceRows row{const_cast<float *>(m_summarized), 1, columns, columns};
+    return start(cuda::summarizeLogits(row, nullptr, 0, *scratch,
+                                       reinterpret_cast<cuda::LogitSummary *>(m_summary.data()),
+                                       m_queue->stream()),
+                 "statistics of logits");
+}
+
+std::optional<LogitStatistics> CudaBackend::takeStatistics()
+{
+    if (!std::exchange(m_summarized, nullptr))
+        return std::nullopt;
+    cuda::LogitSummary summary;
+    std::memcpy(&summary, m_summary.data(), sizeof summary);
+    if (summary.flaw == cuda::LogitRowFlaw::NothingFinite ||
+        summary.flaw == cuda::LogitRowFlaw::PositiveInfinity)
+        return std::nullopt;
+    LogitStatistics statistics;
+    statistics.logSumExp = summary.logSumExp;
+    statistics.entropyBits = summary.entropyBits;
+    statistics.maximum = summary.maximum;
+    statistics.argmax = TokenId(static_cast<std::uint32_t>(summary.argmax));
+    return statistics;
+}
+
 Result<PassEnd> CudaBackend::endPass()
 {
-    const Status started = m_deferred.flush();
+    Status started = m_deferred.flush();
+    if (started)
+        started = summarizeLogits();
     if (!started) {
         abandonPass();
         return tl::unexpected(started.error());
@@ -81,6 +128,7 @@ Result<PassEnd> CudaBackend::endPass()
 void CudaBackend::abandonPass()
 {
     m_deferred.forget();
+    m_summarized = nullptr;
     m_queue->clock().forget();
     m_graphs.abandon();
 }

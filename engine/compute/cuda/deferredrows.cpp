@@ -51,6 +51,13 @@ cudaError_t DeferredRows::start(const Rotations &rotations)
     return cuda::rotateRows(first.rows, first.headSize, second, first.rotary, first.state, m_queue.stream());
 }
 
+cudaError_t DeferredRows::start(const Attention &attention, const cuda::QuantizedRows &planes)
+{
+    m_queue.count(Operation::Attention);
+    return cuda::joinStretches(attention.queries, attention.view, attention.shape, attention.state,
+                               attention.scratch, attention.output, planes, m_queue.stream());
+}
+
 Status DeferredRows::flush()
 {
     if (std::holds_alternative<std::monostate>(m_waiting))
@@ -99,15 +106,25 @@ Status DeferredRows::rotate(const Rotation &rotation)
     return flushed;
 }
 
+Status DeferredRows::attend(const Attention &attention)
+{
+    Status flushed = flush();
+    m_waiting = attention;
+    return flushed;
+}
+
 Status DeferredRows::quantize(cuda::DeviceRows rows, const cuda::QuantizedRows &planes)
 {
     const auto *norm = std::get_if<Norm>(&m_waiting);
     const auto *activated = std::get_if<Activated>(&m_waiting);
+    const auto *attention = std::get_if<Attention>(&m_waiting);
     cudaError_t started = cudaSuccess;
     if (norm && isSame(norm->output, rows)) {
         started = start(*norm, planes);
     } else if (activated && isSame(activated->output, rows)) {
         started = start(*activated, planes);
+    } else if (attention && isSame(attention->output, rows)) {
+        started = start(*attention, planes);
     } else {
         if (Status flushed = flush(); !flushed)
             return flushed;

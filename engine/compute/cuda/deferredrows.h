@@ -11,7 +11,8 @@
 namespace tokenloupe {
 
 /// Operations on rows that wait for the next one, because one launch can do both: a sum with the norm of it,
-/// a norm or an activation with the rounding of its result, rotations with the store of what they turned.
+/// a norm, an activation or attention with the rounding of its result, rotations with the store of what they
+/// turned.
 /// Whatever does not go together is started in the order in which it came. The results are the same.
 class DeferredRows
 {
@@ -28,11 +29,23 @@ public:
         const cuda::StepState *state = nullptr;
     };
 
+    /// Of few rows, computed but for the join of its stretches.
+    struct Attention
+    {
+        cuda::DeviceRows queries;
+        cuda::KvLayerView view;
+        cuda::AttentionShape shape;
+        const cuda::StepState *state = nullptr;
+        void *scratch = nullptr;
+        cuda::DeviceRows output;
+    };
+
     Status add(cuda::DeviceRows input, cuda::DeviceRows target);
     Status norm(cuda::DeviceRows input, const cuda::RowNormParams &params, cuda::DeviceRows output);
     Status activate(cuda::RowActivation activation, cuda::DeviceRows gate, cuda::DeviceRows up,
                     cuda::DeviceRows output);
     Status rotate(const Rotation &rotation);
+    Status attend(const Attention &attention); ///< joins the stretches
 
     /// Rows in 15 bits, for a product of them.
     Status quantize(cuda::DeviceRows rows, const cuda::QuantizedRows &planes);
@@ -73,9 +86,10 @@ private:
     cudaError_t start(const Norm &norm, const cuda::QuantizedRows &planes = {});
     cudaError_t start(const Activated &activated, const cuda::QuantizedRows &planes = {});
     cudaError_t start(const Rotations &rotations);
+    cudaError_t start(const Attention &attention, const cuda::QuantizedRows &planes = {});
 
     CudaQueue &m_queue;
-    std::variant<std::monostate, Sum, Norm, Activated, Rotations> m_waiting;
+    std::variant<std::monostate, Sum, Norm, Activated, Rotations, Attention> m_waiting;
 };
 
 } // namespace tokenloupe

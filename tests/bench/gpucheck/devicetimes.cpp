@@ -182,14 +182,15 @@ void DeviceTimes::timeProduct(TensorType type, const char *what, std::int64_t ro
     const std::uint64_t bytes = cuda::deviceWeightBytes(type, rows, columns);
     const std::int64_t copies = std::int64_t(std::max<std::uint64_t>(1, m_request.spreadBytes / bytes));
     const Bytes weights(bytes * std::uint64_t(copies));
-    const DeviceMatrix input(1, int(columns));
-    const DeviceMatrix output(1, int(rows));
+    const PaddedRows input(1, int(columns));
+    const PaddedRows output(1, int(rows));
     const RoundedRows rounded(1, std::int32_t(columns));
     const bool isRounded = cuda::hasQuantizedProduct(type, columns);
     const double time = seconds(copies, [&](std::int64_t i) {
-        const cuda::DeviceWeight weight{weights.data() + bytes * std::uint64_t(i), type, rows, columns};
-        return isRounded ? cuda::multiplyQuantized(weight, rounded.view(), nullptr, output.view(), nullptr)
-                         : cuda::multiplyExact(weight, input.view(), nullptr, output.view(), nullptr);
+        const cuda::DeviceProduct product{
+            {weights.data() + bytes * std::uint64_t(i), type, rows, columns}, nullptr, output.view()};
+        return isRounded ? cuda::multiplyQuantized(&product, 1, rounded.view(), nullptr)
+                         : cuda::multiplyExact(&product, 1, input.view(), nullptr);
     });
     add(std::string(isRounded ? "multiplyQuantized " : "multiplyExact ") + traitsOf(type).name + " " + what +
             " " + std::to_string(rows) + " x " + std::to_string(columns),
@@ -209,9 +210,9 @@ void DeviceTimes::timeProducts()
 
 void DeviceTimes::timeRows()
 {
-    const DeviceMatrix row(1, m_request.embedding);
-    const DeviceMatrix addend(1, m_request.embedding);
-    const DeviceMatrix normed(1, m_request.embedding);
+    const PaddedRows row(1, m_request.embedding);
+    const PaddedRows addend(1, m_request.embedding);
+    const PaddedRows normed(1, m_request.embedding);
     const RoundedRows rounded(1, m_request.embedding);
     const DeviceValues<float> gain(std::vector<float>(std::size_t(m_request.embedding), 1.0F));
     cuda::RowNormParams params;
@@ -223,8 +224,8 @@ void DeviceTimes::timeRows()
                                           nullptr);
                 }),
         0);
-    const DeviceMatrix gate(1, m_request.feedForward);
-    const DeviceMatrix up(1, m_request.feedForward);
+    const PaddedRows gate(1, m_request.feedForward);
+    const PaddedRows up(1, m_request.feedForward);
     const RoundedRows wide(1, m_request.feedForward);
     add("activateRows, gated and round",
         seconds(1,
@@ -267,21 +268,21 @@ void DeviceTimes::timeAttention()
     shape.heads = m_request.heads;
     shape.scale = 0.1F;
     shape.longestContext = m_request.context;
-    const DeviceMatrix query(1, m_request.embedding);
-    const DeviceMatrix output(1, m_request.embedding);
+    const PaddedRows query(1, m_request.embedding);
+    const PaddedRows output(1, m_request.embedding);
     const DeviceValues<cuda::StepState> last(std::vector<cuda::StepState>{{m_request.context - 1, 1}});
     const Bytes scratch(std::max<std::uint64_t>(1, cuda::attentionScratchBytes(shape, view, 1)));
     add("attendDecode, " + std::to_string(m_request.context) + " positions",
         seconds(copies,
                 [&](std::int64_t i) {
                     return cuda::attendDecode(query.view(), layer(i), shape, last.data(), scratch.data(),
-                                              output.view(), nullptr);
+                                              output.view(), {}, nullptr);
                 }),
         2 * planeBytes);
 
     const std::int32_t rows = std::min(m_request.promptRows, m_request.context);
-    const DeviceMatrix queries(rows, m_request.embedding);
-    const DeviceMatrix outputs(rows, m_request.embedding);
+    const PaddedRows queries(rows, m_request.embedding);
+    const PaddedRows outputs(rows, m_request.embedding);
     const DeviceValues<cuda::StepState> end(std::vector<cuda::StepState>{{m_request.context - rows, rows}});
     const double pairs = double(rows) * (double(m_request.context) - double(rows) / 2.0);
     add("attendPrefill, " + std::to_string(rows) + " rows at the end of " + std::to_string(m_request.context),
@@ -304,8 +305,8 @@ void DeviceTimes::timePrefillProduct()
         const cuda::MatrixProductPlan plan =
             cuda::matrixProductPlan(cuda::ProductPrecision::Half, type, rows, columns, m_request.promptRows);
         const Bytes scratch(std::max<std::uint64_t>(1, plan.bytes));
-        const DeviceMatrix input(m_request.promptRows, int(columns));
-        const DeviceMatrix output(m_request.promptRows, int(rows));
+        const PaddedRows input(m_request.promptRows, int(columns));
+        const PaddedRows output(m_request.promptRows, int(rows));
         const cuda::DeviceWeight weight{weights.data(), type, rows, columns};
         const double time = seconds(1, [&](std::int64_t) {
             return cuda::multiplyMany(m_cublas->calls(), m_cublas->get(), cuda::ProductPrecision::Half,
@@ -320,7 +321,7 @@ void DeviceTimes::timePrefillProduct()
 void DeviceTimes::timeStatistics()
 {
     constexpr std::int32_t top = 50;
-    const DeviceMatrix logits(randomFloats(std::size_t(m_request.vocabulary), 6.0F, 1), m_request.vocabulary);
+    const PaddedRows logits(randomFloats(std::size_t(m_request.vocabulary), 6.0F, 1), m_request.vocabulary);
     const Bytes scratch(std::max<std::uint64_t>(1, cuda::logitSummaryBytes(1, m_request.vocabulary, top)));
     const DeviceValues<cuda::LogitSummary> summaries(1);
     add("summarizeLogits, " + std::to_string(m_request.vocabulary) + " logits, first " + std::to_string(top),

@@ -2,6 +2,10 @@
 #include "engine/cache/kvcache.h"
 #include "tests/compute/cuda/cudafixture.h"
 #include "tests/support/testmain.h"
+#include "tests/support/tinymodel.h"
+
+#include <QTemporaryDir>
+#include <array>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -60,6 +64,7 @@ private slots:
     void agrees_data();
     void agrees();
     void sharesBlocks();
+    void attentionAndProductTogether();
     void cacheSaysWhereItIs();
     void refusesTheWrongMemory();
 };
@@ -216,6 +221,57 @@ void TestCudaAttention::sharesBlocks()
     QVERIFY(worstDifference(results[2], results[0]) < 1e-4);
     QVERIFY(worstDifference(results[3], results[1]) < 1e-4);
     QVERIFY(worstDifference(results[1], results[0]) > 1e-2);
+}
+
+/// In fast precision attention rounds its result for the product that comes next: the same numbers as when
+/// somebody looks at it first.
+void TestCudaAttention::attentionAndProductTogether()
+{
+    QTemporaryDir folder;
+    TinyModelOptions options;
+    options.type = TinyType::Q8_0;
+    auto model = Model::load(writeTinyModel(folder.path().toStdString(), options));
+    QVERIFY(model);
+    const auto device = hostedBackend();
+    QVERIFY(device->prepare(*model, Precision::Fast, nullptr, {}));
+    Shape shape; // that of the model
+    shape.heads = options.heads;
+    shape.keySize = shape.valueSize = options.embedding / options.heads;
+    const Weight &weight = (*model)->weights().layers[1].output;
+    enum class Look { No, Yes };
+    std::vector<Floats> attended;
+    std::vector<Floats> results;
+    std::vector<std::int64_t> launches;
+    for (const Look look : {Look::No, Look::Yes}) {
+        Result<KvCache> cache = KvCache::create(settingsOf(shape), device->kvAllocator());
+        QVERIFY(cache);
+        const SequenceId id = cache->open();
+        TwinRows keys(*device, 3, shape.kvHeads * shape.keySize, 1);
+        TwinRows values(*device, 3, shape.kvHeads * shape.valueSize, 2);
+        QVERIFY(cache->append(id, freshTokens(3)));
+        const KvView view = cache->view(id);
+        QVERIFY(device->storeKv(keys.onDevice(), values.onDevice(), LayerIndex(1), 0, view));
+        TwinRows queries(*device, 3, options.embedding, 3);
+        TwinRows output(*device, 3, options.embedding, 4);
+        TwinRows product(*device, 3, weight.rows, 5);
+        AttentionParams params;
+        params.layer = LayerIndex(1);
+        params.heads = shape.heads;
+        params.scale = 0.3F;
+        const std::int64_t before = cudahost::launchCount();
+        const std::array<Projection, 1> projection = {Projection{&weight, nullptr, product.onDevice()}};
+        QVERIFY(device->attend(queries.onDevice(), view, params, output.onDevice()));
+        QVERIFY(look == Look::No || !output.fromDevice().empty());
+        QVERIFY(device->multiply(output.onDevice(), projection));
+        QVERIFY(device->synchronize());
+        launches.push_back(cudahost::launchCount() - before);
+        attended.push_back(output.fromDevice());
+        results.push_back(product.fromDevice());
+    }
+    QVERIFY(attended[0] == attended[1]);
+    QVERIFY(results[0] == results[1]);
+    QCOMPARE(launches[0], std::int64_t(3)); // stretches, their join with the rounding, the product
+    QCOMPARE(launches[1], std::int64_t(4));
 }
 
 void TestCudaAttention::cacheSaysWhereItIs()

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/sampling/samplerchain.h"
 #include "tests/compute/cuda/cudafixture.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
 #include "tests/support/tinyarchitecture.h"
+#include "tests/support/tinymodel.h"
 #include "tests/transformer/runmodel.h"
 
 #include <QTemporaryDir>
+#include <limits>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -37,6 +40,17 @@ Ids greedy(RunModel &run, const Ids &prompt, std::size_t count)
     return generated;
 }
 
+/// Whether the backend has of the row what the host computes of it.
+bool hasStatisticsOf(Backend &backend, const Floats &row)
+{
+    const std::optional<LogitStatistics> got = backend.takeStatistics();
+    const Result<LogitStatistics> wanted = logitStatistics(row);
+    const auto agree = [](double a, double b) { return std::abs(a - b) <= 1e-6 * std::abs(b); };
+    return got && wanted && agree(got->logSumExp, wanted->logSumExp) &&
+           agree(got->entropyBits, wanted->entropyBits) && got->maximum == wanted->maximum &&
+           got->argmax == wanted->argmax;
+}
+
 /// Everything that passes by, and nothing of it changed.
 class CountingTap final : public ForwardTap
 {
@@ -65,9 +79,14 @@ private slots:
     void longPrompts();
     void architectures_data();
     void architectures();
+    void launchesOfALayer_data();
+    void launchesOfALayer();
     void replaysGiveTheSame();
     void tapsChangeNothing();
     void waitsOnceAStep();
+    void statisticsOfLogits();
+    void statisticsOfFlawedLogits_data();
+    void statisticsOfFlawedLogits();
     void timesOperations();
     void countsMemory();
 };
@@ -180,6 +199,46 @@ void TestCudaModel::architectures()
     QVERIFY(worstDifference(last, expectedLast) < 2e-3);
 }
 
+void TestCudaModel::launchesOfALayer_data()
+{
+    QTest::addColumn<int>("type");
+    QTest::addColumn<int>("precision");
+    QTest::addColumn<int>("tokens");
+    for (const int tokens : {1, 8}) {
+        QTest::addRow("Q4_0, fast, %d", tokens) << int(TinyType::Q4_0) << int(Precision::Fast) << tokens;
+        QTest::addRow("Q8_0, fast, %d", tokens) << int(TinyType::Q8_0) << int(Precision::Fast) << tokens;
+        QTest::addRow("Q8_0, exact, %d", tokens) << int(TinyType::Q8_0) << int(Precision::Exact) << tokens;
+        QTest::addRow("F16, %d", tokens) << int(TinyType::F16) << int(Precision::Fast) << tokens;
+    }
+}
+
+/// Norm, query with key and value, rotation with the store, attention and its join, output, norm, gate with
+/// up, activation, down; sums and roundings are part of their neighbours.
+void TestCudaModel::launchesOfALayer()
+{
+    QFETCH(int, type);
+    QFETCH(int, precision);
+    QFETCH(int, tokens);
+    QTemporaryDir folder;
+    TinyModelOptions tiny;
+    tiny.type = static_cast<TinyType>(type);
+    std::vector<std::int64_t> launches;
+    for (const std::uint32_t layers : {1U, 3U}) {
+        tiny.layers = layers;
+        RunOptions options;
+        options.precision = static_cast<Precision>(precision);
+        options.backend = hostedBackend(GraphUse::Never);
+        RunModel run(writeTinyModel(folder.path().toStdString(), tiny), options);
+        const Ids ids = randomIds(run.vocabulary(), std::size_t(tokens), 8);
+        run.feed(ids); // makes what launches need
+        const std::int64_t before = cudahost::launchCount();
+        run.feed(ids);
+        launches.push_back(cudahost::launchCount() - before);
+    }
+    QCOMPARE(launches[1] - launches[0], std::int64_t(2 * 10));
+    QCOMPARE(launches[0], std::int64_t(10 + 5)); // embedding, last norm, head, statistics of the logits
+}
+
 void TestCudaModel::replaysGiveTheSame()
 {
     TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
@@ -246,6 +305,60 @@ void TestCudaModel::waitsOnceAStep()
     QVERIFY(worstDifference(logits, reference.feed(prompt)) < 1e-3);
     for (std::uint32_t id : {5U, 6U, 7U, 8U})
         QVERIFY(worstDifference(run.feed({id}), reference.feed({id})) < 1e-3);
+}
+
+/// They are there after every pass that gives one row, once, however it was computed.
+void TestCudaModel::statisticsOfLogits()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    const auto backend = hostedBackend();
+    RunOptions options;
+    options.backend = backend;
+    RunModel run(folder / "stories260K-q8_0.gguf", options);
+    QVERIFY(!backend->takeStatistics());
+    const Ids ids = randomIds(run.vocabulary(), 12, 9);
+    QVERIFY(hasStatisticsOf(*backend, run.feed(ids))); // many rows at once
+    QVERIFY(!backend->takeStatistics());
+    const std::uint64_t replays = backend->replays();
+    for (const std::uint32_t id : ids)
+        QVERIFY(hasStatisticsOf(*backend, run.feed({id})));
+    QVERIFY(backend->replays() > replays);
+    CountingTap tap;
+    QVERIFY(hasStatisticsOf(*backend, run.feed({3}, 1, &tap)));
+    run.feed({4});
+    run.feedAll({5, 6});
+    QVERIFY(!backend->takeStatistics());
+
+    const RunOptions onCpu;
+    RunModel reference(folder / "stories260K-q8_0.gguf", onCpu);
+    reference.feed(ids);
+    QVERIFY(!reference.backend().takeStatistics());
+}
+
+void TestCudaModel::statisticsOfFlawedLogits_data()
+{
+    QTest::addColumn<float>("gain");
+    QTest::newRow("infinities") << std::numeric_limits<float>::infinity();
+    QTest::newRow("no numbers") << std::numeric_limits<float>::quiet_NaN();
+}
+
+/// The host is left to say what is wrong.
+void TestCudaModel::statisticsOfFlawedLogits()
+{
+    QFETCH(float, gain);
+    QTemporaryDir folder;
+    TinyModelOptions tiny;
+    tiny.output = TinyOutput::Separate;
+    tiny.outputGain = gain;
+    const auto backend = hostedBackend();
+    RunOptions options;
+    options.backend = backend;
+    RunModel run(writeTinyModel(folder.path().toStdString(), tiny), options);
+    for (const std::uint32_t id : {5U, 6U, 7U}) {
+        const Floats row = run.feed({id});
+        QVERIFY(!logitStatistics(row));
+        QVERIFY(!backend->takeStatistics());
+    }
 }
 
 /// Only when asked, and without a change of the results.

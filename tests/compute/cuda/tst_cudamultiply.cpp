@@ -7,6 +7,7 @@
 
 #include <QTemporaryDir>
 #include <array>
+#include <memory>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -30,6 +31,8 @@ private slots:
     void cleanup() { TOKENLOUPE_NO_DEVICE_FAULTS(); }
     void products_data();
     void products();
+    void launchesOfMixedTypes_data();
+    void launchesOfMixedTypes();
     void normAndProductTogether();
     void experts_data();
     void experts();
@@ -83,6 +86,62 @@ void TestCudaMultiply::products()
         TOKENLOUPE_COMPARE_TWINS(x, 1e-5);
         TOKENLOUPE_COMPARE_TWINS(y, 1e-5);
         TOKENLOUPE_COMPARE_TWINS(input, 0.0);
+    }
+}
+
+void TestCudaMultiply::launchesOfMixedTypes_data()
+{
+    QTest::addColumn<QList<int>>("types");
+    QTest::addColumn<int>("launches"); // the rounding is one of them
+    const int q4 = int(TensorType::Q4_K);
+    const int q6 = int(TensorType::Q6_K);
+    const int f16 = int(TensorType::F16);
+    QTest::newRow("three alike") << QList<int>{q4, q4, q4} << 2;
+    QTest::newRow("the last differs") << QList<int>{q4, q4, q6} << 3;
+    QTest::newRow("the middle differs") << QList<int>{q4, q6, q4} << 3;
+    QTest::newRow("one is not rounded") << QList<int>{f16, q6, q6} << 3;
+    QTest::newRow("all differ") << QList<int>{q6, f16, q4} << 4;
+    QTest::newRow("none is rounded") << QList<int>{f16, f16} << 1;
+    QTest::newRow("more than go together") << QList<int>{q4, q6, q4, q4, q4} << 4;
+}
+
+/// Those of one type go together, wherever they are in the call; each output is that of its own matrix.
+void TestCudaMultiply::launchesOfMixedTypes()
+{
+    QFETCH(QList<int>, types);
+    QFETCH(int, launches);
+    QTemporaryDir folder;
+    auto model = Model::load(writeTinyModel(folder.path().toStdString()));
+    QVERIFY(model);
+    const auto device = hostedBackend();
+    QVERIFY(device->prepare(*model, Precision::Fast, nullptr, {}));
+    const auto cpu = *makeCpuBackend(1);
+    constexpr std::int64_t columns = 256;
+    for (const std::int64_t rows : {1, 5}) {
+        TwinRows input(*device, rows, columns, 4);
+        std::vector<std::vector<std::byte>> bytes;
+        std::vector<Weight> weights;
+        std::vector<std::unique_ptr<TwinRows>> outputs;
+        std::vector<Projection> onHost;
+        std::vector<Projection> onDevice;
+        for (qsizetype i = 0; i < types.size(); ++i) {
+            const std::int64_t width = 5 + 4 * i;
+            bytes.push_back(storeAs(std::uint32_t(types[i]),
+                                    randomFloats(std::size_t(width * columns), 10U + unsigned(i))));
+            weights.push_back(stored(bytes.back(), static_cast<TensorType>(types[i]), width, columns));
+            outputs.push_back(std::make_unique<TwinRows>(*device, rows, width, 20U + unsigned(i)));
+        }
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            onHost.push_back({&weights[i], nullptr, outputs[i]->onHost()});
+            onDevice.push_back({&weights[i], nullptr, outputs[i]->onDevice()});
+        }
+        const std::int64_t before = cudahost::launchCount();
+        QVERIFY(device->multiply(input.onDevice(), onDevice));
+        QVERIFY(device->synchronize());
+        QCOMPARE(cudahost::launchCount() - before, std::int64_t(launches));
+        QVERIFY(cpu->multiply(input.onHost(), onHost));
+        for (const auto &output : outputs)
+            TOKENLOUPE_COMPARE_TWINS(*output, 1e-3);
     }
 }
 

@@ -4,6 +4,12 @@
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
 
+#include <QFile>
+#include <QTemporaryDir>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 using namespace tokenloupe;
 using namespace tokenloupe::test;
 
@@ -57,6 +63,8 @@ private slots:
     void sameTokens_data();
     void sameTokens();
     void reusesRewindsAndForks();
+    void sameRecords();
+    void flawedLogits();
     void sharesWeights();
     void smolModel();
 
@@ -216,6 +224,86 @@ void TestCudaSession::reusesRewindsAndForks()
     QVERIFY(onDevice->rewind(StepIndex(2)));
     QVERIFY(steps(4));
     QVERIFY(onCpu->cacheSnapshot()->counters == onDevice->cacheSnapshot()->counters);
+}
+
+/// What the device says of the logits is what the CPU says of its own.
+void TestCudaSession::sameRecords()
+{
+    TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
+    const auto model = loadModel(folder / "stories260K-f32.gguf");
+    QVERIFY(model);
+    SessionSettings settings;
+    settings.contextTokens = 64;
+    settings.precision = Precision::Exact;
+    settings.keyType = settings.valueType = KvType::F32;
+    const auto onCpu = open(*model, settings);
+    settings.backend = BackendKind::Cuda;
+    const auto onDevice = open(*model, settings);
+    const std::vector<TokenId> prompt = {TokenId(1), TokenId(403), TokenId(407), TokenId(261)};
+    QVERIFY(onCpu->prefill(prompt, 1));
+    QVERIFY(onDevice->prefill(prompt, 1));
+    const auto agree = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); };
+    for (int i = 0; i < 16; ++i) {
+        const auto expected = onCpu->step(SessionFixture::request(0.0F));
+        const auto got = onDevice->step(SessionFixture::request(0.0F));
+        QVERIFY(expected);
+        QVERIFY(got);
+        QCOMPARE(got->token.value(), expected->token.value());
+        QCOMPARE(got->rank, expected->rank);
+        QVERIFY2(agree(got->logSumExp, expected->logSumExp), qPrintable(QString::number(i)));
+        QVERIFY2(agree(got->entropyBits, expected->entropyBits), qPrintable(QString::number(i)));
+        QVERIFY2(agree(got->pRaw, expected->pRaw), qPrintable(QString::number(i)));
+        QVERIFY2(agree(double(got->logit), double(expected->logit)), qPrintable(QString::number(i)));
+    }
+}
+
+/// A token whose embedding is no number leaves no finite logit: refused as on the CPU, in the same words, and
+/// as often as one asks.
+void TestCudaSession::flawedLogits()
+{
+    constexpr std::uint32_t bad = tinyFirstByte + 65;
+    QTemporaryDir folder;
+    TinyModelOptions options;
+    options.output = TinyOutput::Separate;
+    const std::filesystem::path path = writeTinyModel(folder.path().toStdString(), options);
+    std::vector<char> embedding(options.embedding * sizeof(float));
+    {
+        const auto whole = Model::load(path);
+        QVERIFY(whole);
+        const Weight &table = (*whole)->weights().tokenEmbedding;
+        std::memcpy(embedding.data(), table.data.data() + bad * embedding.size(), embedding.size());
+    }
+    QFile file(QString::fromStdString(path.string()));
+    QVERIFY(file.open(QIODevice::ReadWrite));
+    const auto place = file.readAll().indexOf(QByteArray(embedding.data(), qsizetype(embedding.size())));
+    QVERIFY(place > 0);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    QVERIFY(file.seek(place) && file.write(reinterpret_cast<const char *>(&nan), sizeof nan) == sizeof nan);
+    file.close();
+
+    const auto model = loadModel(path);
+    QVERIFY(model);
+    SessionSettings settings;
+    settings.contextTokens = 64;
+    const auto onCpu = open(*model, settings);
+    settings.backend = BackendKind::Cuda;
+    const auto onDevice = open(*model, settings);
+    std::vector<std::string> errors;
+    for (Session *session : {onCpu.get(), onDevice.get()}) {
+        QVERIFY(session->prefill(SessionFixture::ids(5), 1));
+        QVERIFY(session->step(SessionFixture::request(0.0F)));
+        StepRequest forced = SessionFixture::request(0.0F);
+        forced.force = TokenId(bad);
+        QVERIFY(session->step(forced));
+        for (int i = 0; i < 3; ++i) {
+            const auto step = session->step(SessionFixture::request(0.0F));
+            QVERIFY(!step);
+            QVERIFY(step.error().code == ErrorCode::InvalidLogits);
+            errors.push_back(step.error().text());
+        }
+    }
+    for (const std::string &error : errors)
+        QCOMPARE(error, errors.front());
 }
 
 /// Other settings for the same model bring only what differs.

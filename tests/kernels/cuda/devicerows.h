@@ -14,19 +14,19 @@ using cudahost::test::demand;
 using cudahost::test::DeviceValues;
 
 /// Rows in device memory, `padding` floats between one and the next.
-class DeviceMatrix
+class PaddedRows
 {
 public:
-    DeviceMatrix(const std::vector<float> &values, int columns, int padding = 0, int offset = 0)
+    PaddedRows(const std::vector<float> &values, int columns, int padding = 0, int offset = 0)
         : m_rows(int(values.size()) / columns)
         , m_columns(columns)
         , m_stride(columns + padding)
         , m_offset(offset)
         , m_memory(spread(values))
     {}
-    DeviceMatrix(int rows, int columns, int padding = 0, int offset = 0)
-        : DeviceMatrix(std::vector<float>(std::size_t(rows) * std::size_t(columns), unset), columns, padding,
-                       offset)
+    PaddedRows(int rows, int columns, int padding = 0, int offset = 0)
+        : PaddedRows(std::vector<float>(std::size_t(rows) * std::size_t(columns), unset), columns, padding,
+                     offset)
     {}
 
     cuda::DeviceRows view() const { return {m_memory.data() + m_offset, m_rows, m_columns, m_stride}; }

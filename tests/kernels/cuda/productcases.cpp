@@ -9,7 +9,7 @@
 
 namespace tokenloupe::test {
 
-DeviceMatrix::DeviceMatrix(TensorType type, std::int64_t rows, std::int64_t columns, unsigned seed)
+PackedMatrix::PackedMatrix(TensorType type, std::int64_t rows, std::int64_t columns, unsigned seed)
     : m_file(type, rows, columns, seed)
 {
     std::vector<std::byte> packed(std::size_t(cuda::deviceWeightBytes(type, rows, columns)));
@@ -19,7 +19,7 @@ DeviceMatrix::DeviceMatrix(TensorType type, std::int64_t rows, std::int64_t colu
         m_values.push_back(m_file.referenceRow(row));
 }
 
-cuda::DeviceWeight DeviceMatrix::weight() const
+cuda::DeviceWeight PackedMatrix::weight() const
 {
     const WeightMatrix matrix = m_file.matrix();
     return {m_data->data(), matrix.type, matrix.rows, matrix.columns};

@@ -15,10 +15,10 @@ namespace tokenloupe::test {
 using cudahost::test::DeviceValues;
 
 /// A random matrix, packed for the device and there.
-class DeviceMatrix
+class PackedMatrix
 {
 public:
-    DeviceMatrix(TensorType type, std::int64_t rows, std::int64_t columns, unsigned seed);
+    PackedMatrix(TensorType type, std::int64_t rows, std::int64_t columns, unsigned seed);
 
     cuda::DeviceWeight weight() const;
     /// What the file's bytes of a row mean.

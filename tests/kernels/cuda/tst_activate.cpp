@@ -71,9 +71,9 @@ void TestActivate::matchesReference()
     const std::vector<float> up = randomFloats(count, 3.0F, 2);
     for (const RowActivation activation : activations) {
         for (const bool isGated : {true, false}) {
-            const DeviceMatrix gateRows(gate, columns, padding, padding);
-            const DeviceMatrix upRows(up, columns, padding, padding);
-            const DeviceMatrix output(rows, columns, padding, padding);
+            const PaddedRows gateRows(gate, columns, padding, padding);
+            const PaddedRows upRows(up, columns, padding, padding);
+            const PaddedRows output(rows, columns, padding, padding);
             const DeviceRows factor = isGated ? upRows.view() : DeviceRows();
             QCOMPARE(activateRows(activation, gateRows.view(), factor, output.view(), {}, nullptr),
                      cudaSuccess);
@@ -109,12 +109,12 @@ void TestActivate::roundsWhatItWrites()
 {
     QFETCH(const int, rows);
     QFETCH(const int, columns);
-    const DeviceMatrix up(randomFloats(std::size_t(rows * columns), 3.0F, 3), columns);
+    const PaddedRows up(randomFloats(std::size_t(rows * columns), 3.0F, 3), columns);
     for (const RowActivation activation : activations) {
         for (const std::uint64_t seed : {1, 2}) {
             cudahost::setSeed(seed);
-            const DeviceMatrix gate(randomFloats(std::size_t(rows * columns), 8.0F, 4), columns);
-            const DeviceMatrix plain(rows, columns);
+            const PaddedRows gate(randomFloats(std::size_t(rows * columns), 8.0F, 4), columns);
+            const PaddedRows plain(rows, columns);
             const DevicePlanes alone(rows, columns);
             const DevicePlanes both(rows, columns);
             QCOMPARE(activateRows(activation, gate.view(), up.view(), plain.view(), {}, nullptr),
@@ -134,7 +134,7 @@ void TestActivate::extremes()
 {
     const std::vector<float> x = {0.0F, 1000.0F, -1000.0F, 3e38F, std::numeric_limits<float>::quiet_NaN()};
     for (const RowActivation activation : activations) {
-        const DeviceMatrix rows(x, int(x.size()));
+        const PaddedRows rows(x, int(x.size()));
         QCOMPARE(activateRows(activation, rows.view(), {}, rows.view(), {}, nullptr), cudaSuccess);
         const std::vector<float> y = rows.read();
         QCOMPARE(y[0], 0.0F);
@@ -147,8 +147,8 @@ void TestActivate::extremes()
 
 void TestActivate::refusesWrongShapes()
 {
-    const DeviceMatrix rows(2, 64);
-    const DeviceMatrix others(2, 36);
+    const PaddedRows rows(2, 64);
+    const PaddedRows others(2, 36);
     const DevicePlanes planes(3, 64);
     const auto silu = RowActivation::Silu;
     QCOMPARE(activateRows(silu, {}, {}, rows.view(), {}, nullptr), cudaErrorInvalidValue);

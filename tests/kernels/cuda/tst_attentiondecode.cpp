@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/cudahost/cudahost.h"
 #include "tests/kernels/cuda/attentioncases.h"
+#include "tests/kernels/cuda/deviceplanes.h"
 #include "tests/support/testmain.h"
+
+#include <cmath>
+#include <tuple>
 
 using namespace tokenloupe;
 using namespace tokenloupe::cuda;
@@ -19,18 +23,21 @@ AttentionCase with(const std::function<void(AttentionCase &)> &change)
     return attention;
 }
 
-/// attendDecode over rows [first, first + count), which must fit in exactly the scratch that it asked for.
-std::vector<float> decode(AttentionWorld &world, int first, int count)
+/// attendDecode over rows [first, first + count), which must fit in exactly the scratch that it asked for,
+/// with anything in it.
+std::vector<float> decode(AttentionWorld &world, int first, int count, const QuantizedRows &planes = {})
 {
     const DeviceRows queries = world.queries(first, count);
     const KvLayerView view = world.view();
     const AttentionShape shape = world.shape();
     const std::int32_t columns = shape.heads * view.valueSize;
-    DeviceValues<std::byte> scratch(attentionScratchBytes(shape, view, queries.rows));
+    const std::size_t scratchBytes = attentionScratchBytes(shape, view, queries.rows);
+    const DeviceValues<std::byte> scratch(std::vector<std::byte>(scratchBytes, std::byte(0xA5)));
     DeviceValues<float> output(static_cast<std::size_t>(queries.rows) * static_cast<std::size_t>(columns));
     world.setFirstRow(first);
     const DeviceRows rows{output.data(), queries.rows, columns, columns};
-    if (attendDecode(queries, view, shape, world.state(), scratch.data(), rows, nullptr) != cudaSuccess)
+    if (attendDecode(queries, view, shape, world.state(), scratch.data(), rows, planes, nullptr) !=
+        cudaSuccess)
         return {};
     cudahost::checkMemory();
     return output.read();
@@ -51,6 +58,8 @@ private slots:
     void rowsAreAsAlone_data();
     void rowsAreAsAlone();
     void laterInfinitiesAreNotSeen();
+    void roundsItsOutput_data();
+    void roundsItsOutput();
     void refusesWrongShapes();
 };
 
@@ -219,18 +228,62 @@ void TestAttentionDecode::laterInfinitiesAreNotSeen()
     QVERIFY(std::isinf(output.back()));
 }
 
+void TestAttentionDecode::roundsItsOutput_data()
+{
+    QTest::addColumn<AttentionCase>("attention");
+    for (const auto &[kvHeads, group, valueSize] :
+         {std::tuple{1, 1, 32}, {1, 4, 8}, {2, 6, 64}, {9, 1, 32}, {1, 16, 16}, {2, 2, 512}}) {
+        for (const int rows : {1, 2, 5, 8}) {
+            const int values = valueSize;
+            QTest::addRow("%d x %d heads of %d, %d rows", kvHeads, group, valueSize, rows)
+                << with([&, kv = kvHeads, heads = group](AttentionCase &c) {
+                       c.kvHeads = kv;
+                       c.group = heads;
+                       c.keySize = 16;
+                       c.valueSize = values;
+                       c.rows = rows;
+                   });
+        }
+    }
+}
+
+/// The same output, and of it the planes that the CPU makes, whichever block comes last.
+void TestAttentionDecode::roundsItsOutput()
+{
+    QFETCH(const AttentionCase, attention);
+    AttentionWorld world(attention);
+    const std::vector<float> plain = decode(world, 0, attention.rows);
+    const int columns = attention.heads() * attention.valueSize;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        cudahost::setSeed(seed);
+        const DevicePlanes planes(attention.rows, columns);
+        const std::vector<float> output = decode(world, 0, attention.rows, planes.view());
+        QVERIFY(!output.empty() && output == plain);
+        QVERIFY(planes.areOf(output));
+    }
+    // A row that cannot be rounded says so; the others do not notice.
+    world.makeInfinite(attention.positions() - 1);
+    const DevicePlanes planes(attention.rows, columns);
+    const std::vector<float> output = decode(world, 0, attention.rows, planes.view());
+    QVERIFY(planes.areOf(output));
+    QVERIFY(std::isnan(planes.scales().back()));
+    QVERIFY(attention.rows == 1 || !std::isnan(planes.scales().front()));
+}
+
 void TestAttentionDecode::refusesWrongShapes()
 {
     AttentionWorld world(with([](AttentionCase &) {}));
     DeviceValues<std::byte> scratch(attentionScratchBytes(world.shape(), world.view(), 1));
-    DeviceValues<float> output(4 * 64);
+    DeviceValues<float> output(4 * 64 + 1);
+    const DevicePlanes rounded(1, 4 * 64);
+    QuantizedRows planes = rounded.view();
     const auto status = [&](const auto &change) {
         DeviceRows queries = world.queries();
         KvLayerView view = world.view();
         AttentionShape shape = world.shape();
         DeviceRows out{output.data(), 1, 4 * 64, 4 * 64};
         change(queries, view, shape, out);
-        return attendDecode(queries, view, shape, world.state(), scratch.data(), out, nullptr);
+        return attendDecode(queries, view, shape, world.state(), scratch.data(), out, planes, nullptr);
     };
     QCOMPARE(status([](auto &, auto &, auto &, auto &) {}), cudaSuccess);
     QCOMPARE(status([](auto &queries, auto &, auto &, auto &out) { queries.rows = out.rows = 9; }),
@@ -247,6 +300,14 @@ void TestAttentionDecode::refusesWrongShapes()
     QCOMPARE(status([](auto &, auto &, auto &shape, auto &) { shape.keyRotation.rotated = 3; }),
              cudaErrorInvalidValue);
     QCOMPARE(status([](auto &, auto &, auto &, auto &out) { out.columns = 32; }), cudaErrorInvalidValue);
+    QCOMPARE(status([](auto &, auto &, auto &, auto &out) { ++out.data; }), cudaErrorInvalidValue);
+    planes.rows = 2;
+    QCOMPARE(status([](auto &, auto &, auto &, auto &) {}), cudaErrorInvalidValue);
+    planes = rounded.view();
+    planes.sums = nullptr;
+    QCOMPARE(status([](auto &, auto &, auto &, auto &) {}), cudaErrorInvalidValue);
+    planes = {};
+    QCOMPARE(status([](auto &, auto &, auto &, auto &out) { ++out.data; }), cudaSuccess);
 }
 
 TOKENLOUPE_TEST_MAIN(TestAttentionDecode)

@@ -128,10 +128,11 @@ void TestAttentionPlan::decodeBlocksFit()
 void TestAttentionPlan::scratchIsCounted()
 {
     // 128 heads × 8 rows × 256 stretches × (128 sums, the largest score, the total): past 32 bits' reach is
-    // far.
+    // far. And for each row how many of its heads are joined, and their largest value.
     QCOMPARE(attentionScratchBytes(shapeOf(128, 131072), viewOf(1, 128, 128), 8),
-             std::uint64_t(128) * 8 * 256 * (128 + 2) * 4);
-    QCOMPARE(attentionScratchBytes(shapeOf(32, 64), viewOf(8, 128, 64), 1), std::uint64_t(32) * (64 + 2) * 4);
+             std::uint64_t(128) * 8 * 256 * (128 + 2) * 4 + 8 * 2 * 4);
+    QCOMPARE(attentionScratchBytes(shapeOf(32, 64), viewOf(8, 128, 64), 1),
+             std::uint64_t(32) * (64 + 2) * 4 + 2 * 4);
     QCOMPARE(attentionScratchBytes(shapeOf(32, 64), viewOf(5, 128, 64), 1), std::uint64_t(0));
     QCOMPARE(attentionScratchBytes(shapeOf(32, 64), viewOf(8, 128, 64), 0), std::uint64_t(0));
 }

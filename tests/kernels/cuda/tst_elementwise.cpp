@@ -48,8 +48,8 @@ void TestElementwise::matchesReference()
     const std::size_t count = std::size_t(rows) * std::size_t(columns);
     const std::vector<float> x = randomFloats(count, 40.0F, 1);
     const std::vector<float> y = randomFloats(count, 40.0F, 2);
-    const DeviceMatrix input(y, columns, padding % 3, padding % 3);
-    const DeviceMatrix rowsToChange(x, columns, padding, padding);
+    const PaddedRows input(y, columns, padding % 3, padding % 3);
+    const PaddedRows rowsToChange(x, columns, padding, padding);
     const DeviceRows target = rowsToChange.view();
 
     std::vector<float> expected = x;
@@ -80,7 +80,7 @@ void TestElementwise::extremes()
     const float infinity = std::numeric_limits<float>::infinity();
     const std::vector<float> x = {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity, -0.0F,
                                   1e-40F};
-    const DeviceMatrix clamped(x, int(x.size()));
+    const PaddedRows clamped(x, int(x.size()));
     QCOMPARE(clampRows(clamped.view(), 3.0F, nullptr), cudaSuccess);
     const std::vector<float> y = clamped.read();
     QVERIFY(std::isnan(y[0]));
@@ -88,7 +88,7 @@ void TestElementwise::extremes()
     QCOMPARE(y[2], -3.0F);
     QVERIFY(std::signbit(y[3]) && y[3] == 0.0F);
     QVERIFY(y[4] == 1e-40F);
-    const DeviceMatrix capped(x, int(x.size()));
+    const PaddedRows capped(x, int(x.size()));
     QCOMPARE(softCapRows(capped.view(), 3.0F, nullptr), cudaSuccess);
     const std::vector<float> z = capped.read();
     QVERIFY(std::isnan(z[0]));
@@ -98,8 +98,8 @@ void TestElementwise::extremes()
 
 void TestElementwise::refusesWrongShapes()
 {
-    const DeviceMatrix rows(2, 64);
-    const DeviceMatrix others(2, 36);
+    const PaddedRows rows(2, 64);
+    const PaddedRows others(2, 36);
     QCOMPARE(addRows(others.view(), rows.view(), nullptr), cudaErrorInvalidValue);
     QCOMPARE(addRows({}, rows.view(), nullptr), cudaErrorInvalidValue);
     QCOMPARE(addRows(rows.view(), {}, nullptr), cudaErrorInvalidValue);

@@ -17,7 +17,7 @@ namespace {
 constexpr double tolerance = 4e-6;
 
 /// Rows of the input `stride` apart, the first one `first` values behind an aligned place.
-std::vector<float> product(const DeviceMatrix &matrix, const std::vector<float> &values, int rows, int stride,
+std::vector<float> product(const PackedMatrix &matrix, const std::vector<float> &values, int rows, int stride,
                            const float *bias, int first = 0)
 {
     std::vector<float> placed(std::size_t(first), 1e30F);
@@ -25,10 +25,9 @@ std::vector<float> product(const DeviceMatrix &matrix, const std::vector<float> 
     const DeviceValues<float> input(placed);
     const auto outputs = std::int32_t(matrix.weight().rows);
     const DeviceValues<float> output(std::size_t(rows) * std::size_t(outputs));
-    const cudaError_t status = multiplyExact(
-        matrix.weight(), deviceRows(input, rows, std::int32_t(matrix.weight().columns), stride, first), bias,
-        deviceRows(output, rows, outputs), nullptr);
-    if (status != cudaSuccess)
+    const DeviceProduct one{matrix.weight(), bias, deviceRows(output, rows, outputs)};
+    const DeviceRows x = deviceRows(input, rows, std::int32_t(one.weight.columns), stride, first);
+    if (multiplyExact(&one, 1, x, nullptr) != cudaSuccess)
         return {};
     return output.read();
 }
@@ -70,7 +69,7 @@ void TestExactProduct::matchesDoubleLoops()
     QFETCH(TensorType, type);
     QFETCH(int, outputs);
     QFETCH(int, columns);
-    const DeviceMatrix matrix(type, outputs, columns, 81U);
+    const PackedMatrix matrix(type, outputs, columns, 81U);
     const std::vector<float> bias = randomFloats(std::size_t(outputs), 3.0F, 82U);
     const DeviceValues<float> deviceBias(bias);
     const std::vector<float> values = randomFloats(std::size_t(8 * columns), 2.0F, 83U);
@@ -116,7 +115,7 @@ void TestExactProduct::rowsStandAlone()
     QFETCH(TensorType, type);
     constexpr int columns = 2304;
     constexpr int outputs = 7;
-    const DeviceMatrix matrix(type, outputs, columns, 91U);
+    const PackedMatrix matrix(type, outputs, columns, 91U);
     const std::vector<float> values = randomFloats(std::size_t(8 * columns), 2.0F, 92U);
     const std::vector<float> together = product(matrix, values, 8, columns, nullptr);
     QCOMPARE(int(together.size()), 8 * outputs);
@@ -132,7 +131,7 @@ void TestExactProduct::unalignedInput()
 {
     for (const TensorType type : {TensorType::F32, TensorType::F16, TensorType::BF16}) {
         for (const int columns : {40, 77}) {
-            const DeviceMatrix matrix(type, 3, columns, 101U);
+            const PackedMatrix matrix(type, 3, columns, 101U);
             const std::vector<float> values = randomFloats(std::size_t(2 * columns), 2.0F, 102U);
             const std::vector<float> wanted = product(matrix, values, 2, columns, nullptr);
             const int stride = columns + 3;
@@ -143,7 +142,7 @@ void TestExactProduct::unalignedInput()
                 QCOMPARE(product(matrix, apart, 2, stride, nullptr, first), wanted);
         }
     }
-    const DeviceMatrix matrix(TensorType::Q8_0, 3, 64, 103U);
+    const PackedMatrix matrix(TensorType::Q8_0, 3, 64, 103U);
     const std::vector<float> values = randomFloats(256, 2.0F, 104U);
     QVERIFY(product(matrix, values, 2, 65, nullptr).empty());
     QVERIFY(product(matrix, values, 1, 64, nullptr, 1).empty());
@@ -153,7 +152,7 @@ void TestExactProduct::unalignedInput()
 void TestExactProduct::wrongCalls()
 {
     constexpr int columns = 64;
-    const DeviceMatrix matrix(TensorType::Q8_0, 4, columns, 111U);
+    const PackedMatrix matrix(TensorType::Q8_0, 4, columns, 111U);
     const DeviceValues<float> input(randomFloats(9 * columns, 1.0F, 112U));
     const DeviceValues<float> output(64);
     const auto call = [&](const auto &change) {
@@ -161,7 +160,8 @@ void TestExactProduct::wrongCalls()
         DeviceRows x = deviceRows(input, 2, columns);
         DeviceRows y = deviceRows(output, 2, 4);
         change(weight, x, y);
-        return multiplyExact(weight, x, nullptr, y, nullptr);
+        const DeviceProduct one{weight, nullptr, y};
+        return multiplyExact(&one, 1, x, nullptr);
     };
     QCOMPARE(call([](auto &, auto &, auto &) {}), cudaSuccess);
     QCOMPARE(call([](auto &w, auto &, auto &) { w.data = nullptr; }), cudaErrorInvalidValue);

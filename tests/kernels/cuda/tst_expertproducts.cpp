@@ -160,10 +160,10 @@ void TestExpertProducts::multiplies()
     constexpr int tokens = 3;
     constexpr int outputs = 6;
     const int columns = traitsOf(type).blockValues == 1 ? 75 : 512;
-    std::vector<std::unique_ptr<DeviceMatrix>> matrices;
+    std::vector<std::unique_ptr<PackedMatrix>> matrices;
     std::vector<const std::byte *> data;
     for (int expert = 0; expert < experts; ++expert) {
-        matrices.push_back(std::make_unique<DeviceMatrix>(type, outputs, columns, unsigned(140 + expert)));
+        matrices.push_back(std::make_unique<PackedMatrix>(type, outputs, columns, unsigned(140 + expert)));
         data.push_back(matrices.back()->weight().data);
     }
     const DeviceValues<const std::byte *> pointers(data);
@@ -174,15 +174,16 @@ void TestExpertProducts::multiplies()
         const std::vector<float> values = randomFloats(std::size_t(inputs * columns), 2.0F, 150U);
         const DeviceValues<float> input(values);
         const DeviceValues<float> output(std::size_t(tokens * used * outputs));
-        QCOMPARE(multiplyExperts({pointers.data(), type, experts, outputs, columns}, deviceChosen.data(),
-                                 used, inputPerPair, deviceRows(input, inputs, columns),
-                                 deviceRows(output, tokens * used, outputs), nullptr),
+        const ExpertProduct one{{pointers.data(), type, experts, outputs, columns},
+                                deviceRows(output, tokens * used, outputs)};
+        QCOMPARE(multiplyExperts(&one, 1, deviceChosen.data(), used, inputPerPair,
+                                 deviceRows(input, inputs, columns), nullptr),
                  cudaSuccess);
         const std::vector<float> got = output.read();
         for (int pair = 0; pair < tokens * used; ++pair) {
             const int row = inputPerPair != 0 ? pair : pair / used;
             const std::vector<double> x = asDoubles(values, std::size_t(row * columns), std::size_t(columns));
-            const DeviceMatrix &matrix = *matrices[std::size_t(chosen[std::size_t(pair)])];
+            const PackedMatrix &matrix = *matrices[std::size_t(chosen[std::size_t(pair)])];
             for (int i = 0; i < outputs; ++i) {
                 const Dot wanted = dot(matrix.row(i), x);
                 QVERIFY(std::abs(double(got[std::size_t(pair * outputs + i)]) - wanted.sum) <=
@@ -200,8 +201,8 @@ void TestExpertProducts::manyPairs()
     constexpr int used = 2;
     constexpr int tokens = 32768;
     constexpr int columns = 1;
-    const DeviceMatrix one(TensorType::F32, 1, columns, 161U);
-    const DeviceMatrix two(TensorType::F32, 1, columns, 162U);
+    const PackedMatrix one(TensorType::F32, 1, columns, 161U);
+    const PackedMatrix two(TensorType::F32, 1, columns, 162U);
     const DeviceValues<const std::byte *> pointers(
         std::vector<const std::byte *>{one.weight().data, two.weight().data});
     std::vector<std::int32_t> chosen;
@@ -213,9 +214,10 @@ void TestExpertProducts::manyPairs()
     const DeviceValues<std::int32_t> deviceChosen(chosen);
     const DeviceValues<float> input(values);
     const DeviceValues<float> output(std::size_t(tokens * used));
+    const ExpertProduct product{{pointers.data(), TensorType::F32, 2, 1, columns},
+                                deviceRows(output, tokens * used, 1)};
     cudahost::recordLaunches();
-    QCOMPARE(multiplyExperts({pointers.data(), TensorType::F32, 2, 1, columns}, deviceChosen.data(), used, 0,
-                             deviceRows(input, tokens, columns), deviceRows(output, tokens * used, 1),
+    QCOMPARE(multiplyExperts(&product, 1, deviceChosen.data(), used, 0, deviceRows(input, tokens, columns),
                              nullptr),
              cudaSuccess);
     const std::vector<cudahost::LaunchRecord> launches = cudahost::takeLaunches();
@@ -260,7 +262,7 @@ void TestExpertProducts::combines()
 
 void TestExpertProducts::wrongCalls()
 {
-    const DeviceMatrix matrix(TensorType::Q8_0, 4, 64, 181U);
+    const PackedMatrix matrix(TensorType::Q8_0, 4, 64, 181U);
     const DeviceValues<const std::byte *> pointers(std::vector<const std::byte *>(3, matrix.weight().data));
     const DeviceValues<std::int32_t> chosen(std::vector<std::int32_t>(4, 0));
     const DeviceValues<float> floats(std::vector<float>(1024, 1.0F));
@@ -268,7 +270,8 @@ void TestExpertProducts::wrongCalls()
     const DeviceRows input = deviceRows(floats, 2, 64);
     const DeviceRows output = deviceRows(floats, 4, 4, 0, 512);
     const auto multiply = [&](const DeviceExperts &e, int used, int perPair, DeviceRows x, DeviceRows y) {
-        return multiplyExperts(e, chosen.data(), used, perPair, x, y, nullptr);
+        const ExpertProduct one{e, y};
+        return multiplyExperts(&one, 1, chosen.data(), used, perPair, x, nullptr);
     };
     QCOMPARE(multiply(experts, 2, 0, input, output), cudaSuccess);
     QCOMPARE(multiply(experts, 2, 1, input, output), cudaErrorInvalidValue);
@@ -281,7 +284,8 @@ void TestExpertProducts::wrongCalls()
     QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 32), output), cudaErrorInvalidValue);
     QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 64, 66), output), cudaErrorInvalidValue);
     QCOMPARE(multiply(experts, 2, 0, input, deviceRows(floats, 4, 5)), cudaErrorInvalidValue);
-    QCOMPARE(multiplyExperts(experts, nullptr, 2, 0, input, output, nullptr), cudaErrorInvalidValue);
+    const ExpertProduct one{experts, output};
+    QCOMPARE(multiplyExperts(&one, 1, nullptr, 2, 0, input, nullptr), cudaErrorInvalidValue);
 
     const auto route = [&](DeviceRows router, int used) {
         return routeTokens(router, used, RouteWeighting::OfAll, chosen.data(), floats.data(), nullptr);

@@ -146,14 +146,14 @@ void TestMatrixProduct::matchesReference()
     const std::vector<float> x = randomFloats(std::size_t(rows * columns), 3.0F, 1);
     const std::vector<float> bias = randomFloats(std::size_t(outputs), 2.0F, 2);
     const DeviceValues<float> deviceBias(bias);
-    const DeviceMatrix input(x, columns, 4);
+    const PaddedRows input(x, columns, 4);
     for (const ProductPrecision precision : {ProductPrecision::Exact, ProductPrecision::Half}) {
         for (const bool isBiased : {false, true}) {
             const std::uint64_t tileBytes = isBiased ? 1 : usualTileBytes; // 1: as few rows as there can be
             const MatrixProductPlan plan =
                 matrixProductPlan(precision, type, outputs, columns, rows, tileBytes);
             const DeviceValues<std::byte> scratch{std::size_t(plan.bytes)};
-            const DeviceMatrix output(rows, outputs, 3, 1);
+            const PaddedRows output(rows, outputs, 3, 1);
             QCOMPARE(multiplyMany(blas.calls, blas.handle, precision, weights.view, input.view(),
                                   isBiased ? deviceBias.data() : nullptr, scratch.data(), output.view(),
                                   nullptr, tileBytes),
@@ -191,8 +191,8 @@ void TestMatrixProduct::rowsOfAnySize()
     const float sizes[] = {1e-30F, 0.0F, 1.0F, 1e30F};
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] *= sizes[i / 64];
-    const DeviceMatrix input(x, columns);
-    const DeviceMatrix output(4, outputs);
+    const PaddedRows input(x, columns);
+    const PaddedRows output(4, outputs);
     const MatrixProductPlan plan =
         matrixProductPlan(ProductPrecision::Half, TensorType::Q8_0, outputs, columns, 4);
     const DeviceValues<std::byte> scratch{std::size_t(plan.bytes)};
@@ -215,8 +215,8 @@ void TestMatrixProduct::badNumbersSpoilTheirRowOnly()
     const Weights weights(TensorType::F16, 8, 32);
     std::vector<float> x = randomFloats(3 * 32, 1.0F, 4);
     x[32 + 5] = std::numeric_limits<float>::quiet_NaN();
-    const DeviceMatrix input(x, 32);
-    const DeviceMatrix output(3, 8);
+    const PaddedRows input(x, 32);
+    const PaddedRows output(3, 8);
     const MatrixProductPlan plan = matrixProductPlan(ProductPrecision::Half, TensorType::F16, 8, 32, 3);
     const DeviceValues<std::byte> scratch{std::size_t(plan.bytes)};
     QCOMPARE(multiplyMany(blas.calls, blas.handle, ProductPrecision::Half, weights.view, input.view(),
@@ -231,15 +231,15 @@ void TestMatrixProduct::refusesWrongShapes()
 {
     const Blas blas;
     const Weights weights(TensorType::Q4_0, 8, 32);
-    const DeviceMatrix input(3, 32);
-    const DeviceMatrix output(3, 8);
+    const PaddedRows input(3, 32);
+    const PaddedRows output(3, 8);
     const DeviceValues<std::byte> scratch(1 << 16);
     const auto call = [&](const DeviceWeight &weight, DeviceRows in, void *memory, DeviceRows out) {
         return multiplyMany(blas.calls, blas.handle, ProductPrecision::Half, weight, in, nullptr, memory, out,
                             nullptr);
     };
-    const DeviceMatrix wide(3, 64);
-    const DeviceMatrix many(4, 8);
+    const PaddedRows wide(3, 64);
+    const PaddedRows many(4, 8);
     QCOMPARE(call({}, input.view(), scratch.data(), output.view()), cudaErrorInvalidValue);
     QCOMPARE(call(weights.view, wide.view(), scratch.data(), output.view()), cudaErrorInvalidValue);
     QCOMPARE(call(weights.view, input.view(), nullptr, output.view()), cudaErrorInvalidValue);
@@ -253,8 +253,8 @@ void TestMatrixProduct::reportsFailures()
 {
     Blas blas;
     const Weights weights(TensorType::F32, 8, 32);
-    const DeviceMatrix input(3, 32);
-    const DeviceMatrix output(3, 8);
+    const PaddedRows input(3, 32);
+    const PaddedRows output(3, 8);
     blas.calls.gemmEx = [](cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void *,
                            const void *, cudaDataType, int, const void *, cudaDataType, int, const void *,
                            void *, cudaDataType, int, cublasComputeType_t,

@@ -88,7 +88,7 @@ void TestNorm::matchesReference()
     const int offset = norm.isPadded ? 1 : 0;
     const DeviceValues<float> deviceGain(gain);
     const DeviceValues<float> deviceBias(bias);
-    const DeviceMatrix addend(more, norm.columns, padding, offset);
+    const PaddedRows addend(more, norm.columns, padding, offset);
     RowNormParams params;
     params.kind = norm.kind;
     params.gain = deviceGain.data();
@@ -102,8 +102,8 @@ void TestNorm::matchesReference()
         sums[i] += more[i];
     for (const std::uint64_t seed : {1, 2}) {
         cudahost::setSeed(seed);
-        const DeviceMatrix input(x, norm.columns, padding, offset);
-        const DeviceMatrix output(norm.rows, norm.columns, padding, offset);
+        const PaddedRows input(x, norm.columns, padding, offset);
+        const PaddedRows output(norm.rows, norm.columns, padding, offset);
         QCOMPARE(normRows(input.view(), norm.isAdding ? addend.view() : DeviceRows(), params, output.view(),
                           {}, nullptr),
                  cudaSuccess);
@@ -160,14 +160,14 @@ void TestNorm::roundsWhatItWrites()
     QFETCH(const int, rows);
     QFETCH(const int, columns);
     const std::vector<float> x = randomFloats(std::size_t(rows * columns), 3.0F, 5);
-    const DeviceMatrix addend(randomFloats(x.size(), 1.0F, 6), columns);
+    const PaddedRows addend(randomFloats(x.size(), 1.0F, 6), columns);
     const DeviceValues<float> gain(randomFloats(std::size_t(columns), 2.0F, 7));
     RowNormParams params;
     params.gain = gain.data();
     for (const RowNorm kind : {RowNorm::Rms, RowNorm::Layer}) {
         params.kind = kind;
-        const DeviceMatrix input(x, columns);
-        const DeviceMatrix output(rows, columns);
+        const PaddedRows input(x, columns);
+        const PaddedRows output(rows, columns);
         const DevicePlanes both(rows, columns);
         QCOMPARE(normRows(input.view(), addend.view(), params, output.view(), both.view(), nullptr),
                  cudaSuccess);
@@ -185,7 +185,7 @@ void TestNorm::farFromZero()
     std::vector<float> x(std::size_t(columns), 4000.0F);
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] += i % 3 == 0 ? -2.0F : 1.0F; // mean 4000, variance 2
-    const DeviceMatrix input(x, columns);
+    const PaddedRows input(x, columns);
     const DeviceValues<float> gain(std::vector<float>(std::size_t(columns), 1.0F));
     RowNormParams params;
     params.kind = RowNorm::Layer;
@@ -207,8 +207,8 @@ void TestNorm::badNumbersSpoilTheirRowOnly()
     const DeviceValues<float> gain(std::vector<float>(std::size_t(columns), 1.0F));
     RowNormParams params;
     params.gain = gain.data();
-    const DeviceMatrix input(x, columns);
-    const DeviceMatrix alone(good, columns);
+    const PaddedRows input(x, columns);
+    const PaddedRows alone(good, columns);
     const DevicePlanes planes(3, columns);
     QCOMPARE(normRows(input.view(), {}, params, input.view(), planes.view(), nullptr), cudaSuccess);
     QCOMPARE(normRows(alone.view(), {}, params, alone.view(), {}, nullptr), cudaSuccess);
@@ -223,8 +223,8 @@ void TestNorm::badNumbersSpoilTheirRowOnly()
 
 void TestNorm::refusesWrongShapes()
 {
-    const DeviceMatrix rows(2, 40);
-    const DeviceMatrix others(2, 36);
+    const PaddedRows rows(2, 40);
+    const PaddedRows others(2, 36);
     const DeviceValues<float> gain(40);
     RowNormParams params;
     params.gain = gain.data();

@@ -12,6 +12,8 @@ class TestProductGeometry : public QObject
 private slots:
     void blocksCoverAllRows_data();
     void blocksCoverAllRows();
+    void matricesTogether_data();
+    void matricesTogether();
     void decodedRows();
 };
 
@@ -57,6 +59,45 @@ void TestProductGeometry::blocksCoverAllRows()
     QVERIFY(geometry.blocks >= 1 && geometry.blocks <= 0x7FFFFFFF);
     // No warp without a step.
     QVERIFY(splits == 1 || qint64(warpLanes) * (splits / 2) < steps);
+}
+
+void TestProductGeometry::matricesTogether_data()
+{
+    QTest::addColumn<QList<qint64>>("rows");
+    QTest::addColumn<qint64>("steps");
+    const auto add = [](qint64 first, qint64 second, qint64 third, qint64 steps) {
+        QTest::addRow("%lld, %lld, %lld x %lld steps", first, second, third, steps)
+            << QList<qint64>{first, second, third} << steps;
+    };
+    add(1, 0, 0, 1);
+    add(1, 1, 1, 1);
+    add(4096, 1024, 1024, 128);
+    add(14336, 14336, 0, 128);
+    add(576, 192, 192, 18);
+    add(262144, 1, 5, 1664);
+    add(0x7FFFFFFF, 0x7FFFFFFF, 0x7FFFFFFF, 1);
+}
+
+/// Each matrix has the blocks that it has alone, one after the other, and all of them fit into a grid.
+void TestProductGeometry::matricesTogether()
+{
+    QFETCH(QList<qint64>, rows);
+    QFETCH(qint64, steps);
+    const std::int64_t all[mostProducts] = {rows[0], rows[1], rows[2]};
+    const ProductsGeometry geometry = productsGeometry(all, steps);
+    qint64 before = 0;
+    for (int i = 0; i < mostProducts; ++i) {
+        const qint64 blocks = geometry.endBlock[i] - before;
+        if (all[i] == 0) {
+            QCOMPARE(blocks, qint64(0));
+            continue;
+        }
+        const ProductGeometry alone = productGeometry(all[i], steps);
+        QCOMPARE(geometry.splitShift[i], alone.splitShift);
+        QCOMPARE(blocks, qint64(alone.blocks));
+        before = geometry.endBlock[i];
+    }
+    QVERIFY(before >= 1 && before <= 0x7FFFFFFF);
 }
 
 void TestProductGeometry::decodedRows()

@@ -47,7 +47,7 @@ void TestProductRows::halvesTimesScales()
     QFETCH(const int, columns);
     QFETCH(const float, size);
     const std::vector<float> x = randomFloats(std::size_t(rows * columns), size, 1);
-    const DeviceMatrix input(x, columns, 3, 1);
+    const PaddedRows input(x, columns, 3, 1);
     const int stride = (columns + 7) / 8 * 8;
     const DeviceValues<std::uint16_t> half(std::size_t(rows * stride));
     const DeviceValues<float> scales{std::size_t(rows)};
@@ -81,7 +81,7 @@ void TestProductRows::smallAndBadRows()
     }
     x[2 * 64 + 3] = std::numeric_limits<float>::quiet_NaN();
     x[3 * 64 + 60] = -infinity;
-    const DeviceMatrix input(x, 64);
+    const PaddedRows input(x, 64);
     const DeviceValues<std::uint16_t> half(4 * 64);
     const DeviceValues<float> scales(4);
     QCOMPARE(scaleToHalf(input.view(), half.data(), 64, scales.data(), nullptr), cudaSuccess);
@@ -116,7 +116,7 @@ void TestProductRows::finishes()
     for (const int which : {1, 2, 3}) {
         const float *scale = (which & 1) != 0 ? deviceScales.data() : nullptr;
         const float *offset = (which & 2) != 0 ? deviceBias.data() : nullptr;
-        const DeviceMatrix target(y, columns, padding, padding);
+        const PaddedRows target(y, columns, padding, padding);
         QCOMPARE(finishProduct(target.view(), scale, offset, nullptr), cudaSuccess);
         std::vector<float> expected = y;
         for (std::size_t i = 0; i < y.size(); ++i) {
@@ -130,7 +130,7 @@ void TestProductRows::finishes()
 
 void TestProductRows::refusesWrongShapes()
 {
-    const DeviceMatrix rows(2, 64);
+    const PaddedRows rows(2, 64);
     const DeviceValues<std::uint16_t> half(2 * 64);
     const DeviceValues<float> scales(2);
     QCOMPARE(scaleToHalf({}, half.data(), 64, scales.data(), nullptr), cudaErrorInvalidValue);

@@ -20,14 +20,13 @@ namespace {
 // A unit's sum is exact; what is left are the sums of units in float32: 4096 columns are 128 of them.
 constexpr double tolerance = 2e-6;
 
-std::vector<float> product(const DeviceMatrix &matrix, const QuantizedCase &input, const float *bias)
+std::vector<float> product(const PackedMatrix &matrix, const QuantizedCase &input, const float *bias)
 {
     const auto rows = input.rows().rows;
     const auto outputs = std::int32_t(matrix.weight().rows);
     const DeviceValues<float> output(std::size_t(rows) * std::size_t(outputs));
-    const cudaError_t status =
-        multiplyQuantized(matrix.weight(), input.rows(), bias, deviceRows(output, rows, outputs), nullptr);
-    if (status != cudaSuccess)
+    const DeviceProduct one{matrix.weight(), bias, deviceRows(output, rows, outputs)};
+    if (multiplyQuantized(&one, 1, input.rows(), nullptr) != cudaSuccess)
         return {};
     return output.read();
 }
@@ -72,7 +71,7 @@ void TestQuantizedProduct::matchesDoubleLoops()
     QFETCH(TensorType, type);
     QFETCH(int, outputs);
     QFETCH(int, columns);
-    const DeviceMatrix matrix(type, outputs, columns, 31U);
+    const PackedMatrix matrix(type, outputs, columns, 31U);
     const std::vector<float> bias = randomFloats(std::size_t(outputs), 3.0F, 32U);
     const DeviceValues<float> deviceBias(bias);
     const std::vector<float> values = randomFloats(std::size_t(8 * columns), 2.0F, 33U);
@@ -121,7 +120,7 @@ void TestQuantizedProduct::rowsStandAlone()
     QFETCH(TensorType, type);
     constexpr int columns = 2304;
     constexpr int outputs = 7;
-    const DeviceMatrix matrix(type, outputs, columns, 41U);
+    const PackedMatrix matrix(type, outputs, columns, 41U);
     const std::vector<float> values = randomFloats(std::size_t(8 * columns), 2.0F, 42U);
     const std::vector<float> together = product(matrix, QuantizedCase(values, 8, columns), nullptr);
     QCOMPARE(int(together.size()), 8 * outputs);
@@ -158,9 +157,8 @@ void TestQuantizedProduct::largestCodes()
                     values[i] *= weights[i] < 0 ? -sign : sign;
                 const QuantizedCase input(values, 1, std::int32_t(columns));
                 const DeviceValues<float> output(1);
-                QCOMPARE(multiplyQuantized({data.data(), type, 1, columns}, input.rows(), nullptr,
-                                           deviceRows(output, 1, 1), nullptr),
-                         cudaSuccess);
+                const DeviceProduct one{{data.data(), type, 1, columns}, nullptr, deviceRows(output, 1, 1)};
+                QCOMPARE(multiplyQuantized(&one, 1, input.rows(), nullptr), cudaSuccess);
                 const Dot wanted = dot(weights, input.row(0));
                 QVERIFY2(std::abs(double(output.read()[0]) - wanted.sum) <= tolerance * wanted.magnitude,
                          traitsOf(type).name);
@@ -173,7 +171,7 @@ void TestQuantizedProduct::largestCodes()
 void TestQuantizedProduct::scalesThatAreNoNumbers()
 {
     constexpr int columns = 256;
-    const DeviceMatrix matrix(TensorType::Q4_0, 3, columns, 51U);
+    const PackedMatrix matrix(TensorType::Q4_0, 3, columns, 51U);
     const std::vector<float> values = randomFloats(std::size_t(3 * columns), 1.0F, 52U);
     const QuantizedCase input(values, 3, columns);
     const std::vector<float> whole = product(matrix, input, nullptr);
@@ -195,13 +193,12 @@ void TestQuantizedProduct::outputsApart()
     constexpr int columns = 96;
     constexpr int outputs = 5;
     constexpr int stride = 9;
-    const DeviceMatrix matrix(TensorType::Q5_0, outputs, columns, 61U);
+    const PackedMatrix matrix(TensorType::Q5_0, outputs, columns, 61U);
     const QuantizedCase input(randomFloats(3 * columns, 1.0F, 62U), 3, columns);
     const std::vector<float> together = product(matrix, input, nullptr);
     const DeviceValues<float> output(std::vector<float>(3 * stride, 77.0F));
-    QCOMPARE(multiplyQuantized(matrix.weight(), input.rows(), nullptr, deviceRows(output, 3, outputs, stride),
-                               nullptr),
-             cudaSuccess);
+    const DeviceProduct one{matrix.weight(), nullptr, deviceRows(output, 3, outputs, stride)};
+    QCOMPARE(multiplyQuantized(&one, 1, input.rows(), nullptr), cudaSuccess);
     const std::vector<float> got = output.read();
     for (int i = 0; i < 3 * stride; ++i) {
         const int column = i % stride;
@@ -213,7 +210,7 @@ void TestQuantizedProduct::outputsApart()
 void TestQuantizedProduct::wrongCalls()
 {
     constexpr int columns = 256;
-    const DeviceMatrix matrix(TensorType::Q4_K, 4, columns, 71U);
+    const PackedMatrix matrix(TensorType::Q4_K, 4, columns, 71U);
     const QuantizedCase input(randomFloats(9 * columns, 1.0F, 72U), 9, columns);
     const DeviceValues<float> output(64);
     const auto call = [&](const auto &change) {
@@ -222,7 +219,8 @@ void TestQuantizedProduct::wrongCalls()
         x.rows = 2;
         DeviceRows y = deviceRows(output, 2, 4);
         change(weight, x, y);
-        return multiplyQuantized(weight, x, nullptr, y, nullptr);
+        const DeviceProduct one{weight, nullptr, y};
+        return multiplyQuantized(&one, 1, x, nullptr);
     };
     QCOMPARE(call([](auto &, auto &, auto &) {}), cudaSuccess);
     QCOMPARE(call([](auto &w, auto &, auto &) { w.data = nullptr; }), cudaErrorInvalidValue);

@@ -45,7 +45,7 @@ void TestQuantizeRows::equalsTheCpu()
     for (std::size_t i = 0; i < x.size(); i += std::size_t(columns))
         x[i + i % 7] *= 50.0F; // as activations are: a few stand out
     for (const int padding : {0, 3}) {
-        const DeviceMatrix input(x, columns, padding, padding);
+        const PaddedRows input(x, columns, padding, padding);
         for (const std::uint64_t seed : {1, 2, 3}) {
             cudahost::setSeed(seed);
             const DevicePlanes planes(rows, columns);
@@ -61,7 +61,7 @@ void TestQuantizeRows::halvesGoToEven()
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] = float(i) * 0.5F - 16.0F;
     x[63] = 16256.0F; // the scale is 1
-    const DeviceMatrix input(x, 64);
+    const PaddedRows input(x, 64);
     const DevicePlanes planes(1, 64);
     QCOMPARE(quantizeRows(input.view(), planes.view(), nullptr), cudaSuccess);
     QCOMPARE(planes.scales(), std::vector<float>{1.0F});
@@ -79,7 +79,7 @@ void TestQuantizeRows::smallAndBadRows()
     }
     x[3 * 96 + 40] = std::numeric_limits<float>::quiet_NaN();
     x[4 * 96 + 40] = -std::numeric_limits<float>::infinity();
-    const DeviceMatrix input(x, columns);
+    const PaddedRows input(x, columns);
     const DevicePlanes planes(5, columns);
     QCOMPARE(quantizeRows(input.view(), planes.view(), nullptr), cudaSuccess);
     const std::vector<float> scales = planes.scales();
@@ -89,7 +89,7 @@ void TestQuantizeRows::smallAndBadRows()
     QVERIFY(std::isnan(scales[3]) && std::isnan(scales[4]));
 
     const std::vector<float> finite(x.begin(), x.begin() + 3 * 96);
-    const DeviceMatrix finiteInput(finite, columns);
+    const PaddedRows finiteInput(finite, columns);
     const DevicePlanes finitePlanes(3, columns);
     QCOMPARE(quantizeRows(finiteInput.view(), finitePlanes.view(), nullptr), cudaSuccess);
     QVERIFY(finitePlanes.areOf(finite));
@@ -97,12 +97,12 @@ void TestQuantizeRows::smallAndBadRows()
 
 void TestQuantizeRows::refusesWrongShapes()
 {
-    const DeviceMatrix rows(2, 64);
+    const PaddedRows rows(2, 64);
     const DevicePlanes others(2, 96);
     QCOMPARE(quantizeRows(rows.view(), others.view(), nullptr), cudaErrorInvalidValue);
     QCOMPARE(quantizeRows(rows.view(), {}, nullptr), cudaErrorInvalidValue);
     QCOMPARE(quantizeRows({}, others.view(), nullptr), cudaErrorInvalidValue);
-    const DeviceMatrix odd(2, 40);
+    const PaddedRows odd(2, 40);
     const DevicePlanes oddPlanes(2, 40);
     QCOMPARE(quantizeRows(odd.view(), oddPlanes.view(), nullptr), cudaErrorInvalidValue);
     QCOMPARE(cudahost::launchCount(), 0);

@@ -182,8 +182,8 @@ void TestRotateStore::storesWhatTheCpuStores()
     };
     const std::vector<float> keyRows = headsOf(keySize);
     const std::vector<float> valueRows = headsOf(valueSize);
-    const DeviceMatrix keys(keyRows, keySize * Cache::kvHeads, 3);
-    const DeviceMatrix values(valueRows, valueSize * Cache::kvHeads, 5);
+    const PaddedRows keys(keyRows, keySize * Cache::kvHeads, 3);
+    const PaddedRows values(valueRows, valueSize * Cache::kvHeads, 5);
     const DeviceValues<StepState> state = stateAt(first);
     Cache cache(KvElement(type), keySize, valueSize, first + rows);
     QCOMPARE(storeRows(keys.view(), values.view(), cache.view, state.data(), nullptr), cudaSuccess);
@@ -228,7 +228,7 @@ void TestRotateStore::rotates()
     const DeviceValues<float> deviceFrequencies(frequencies);
     const DeviceValues<StepState> state = stateAt(position);
     const RotaryParams rotary{RotaryPairs(pairs), rotated, deviceFrequencies.data(), magnitude};
-    const auto check = [&](const std::vector<float> &before, const DeviceMatrix &after) {
+    const auto check = [&](const std::vector<float> &before, const PaddedRows &after) {
         const std::vector<float> actual = after.read();
         const std::size_t columns = before.size() / rows;
         for (std::size_t i = 0; i < before.size(); ++i) {
@@ -257,14 +257,14 @@ void TestRotateStore::rotates()
     const std::vector<float> keyRows = randomFloats(std::size_t(rows * keyHeads * headSize), 2.0F, 2);
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         cudahost::setSeed(seed);
-        const DeviceMatrix queries(queryRows, queryHeads * headSize, 7);
-        const DeviceMatrix keys(keyRows, keyHeads * headSize, 1);
+        const PaddedRows queries(queryRows, queryHeads * headSize, 7);
+        const PaddedRows keys(keyRows, keyHeads * headSize, 1);
         QCOMPARE(rotateRows(queries.view(), headSize, keys.view(), rotary, state.data(), nullptr),
                  cudaSuccess);
         check(queryRows, queries);
         check(keyRows, keys);
     }
-    const DeviceMatrix keys(keyRows, keyHeads * headSize);
+    const PaddedRows keys(keyRows, keyHeads * headSize);
     QCOMPARE(rotateRows({}, headSize, keys.view(), rotary, state.data(), nullptr), cudaSuccess);
     check(keyRows, keys);
 }
@@ -295,16 +295,16 @@ void TestRotateStore::storesWhatItRotates()
     const std::vector<float> valueRows = randomFloats(std::size_t(rows * 2 * valueSize), 2.0F, 3);
     const DeviceValues<StepState> state = stateAt(first);
 
-    const DeviceMatrix queries(queryRows, 6 * size);
-    const DeviceMatrix keys(keyRows, 2 * size);
-    const DeviceMatrix values(valueRows, 2 * valueSize);
+    const PaddedRows queries(queryRows, 6 * size);
+    const PaddedRows keys(keyRows, 2 * size);
+    const PaddedRows values(valueRows, 2 * valueSize);
     Cache apart(KvElement(type), size, valueSize, first + rows);
     QCOMPARE(rotateRows(queries.view(), size, keys.view(), rotary, state.data(), nullptr), cudaSuccess);
     QCOMPARE(storeRows(keys.view(), values.view(), apart.view, state.data(), nullptr), cudaSuccess);
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         cudahost::setSeed(seed);
-        const DeviceMatrix fusedQueries(queryRows, 6 * size);
-        const DeviceMatrix fusedKeys(keyRows, 2 * size);
+        const PaddedRows fusedQueries(queryRows, 6 * size);
+        const PaddedRows fusedKeys(keyRows, 2 * size);
         Cache fused(KvElement(type), size, valueSize, first + rows);
         QCOMPARE(rotateAndStore(fusedQueries.view(), size, fusedKeys.view(), values.view(), rotary,
                                 fused.view, state.data(), nullptr),
@@ -319,8 +319,8 @@ void TestRotateStore::storesWhatItRotates()
 
 void TestRotateStore::refusesWrongShapes()
 {
-    const DeviceMatrix keys(3, 64);
-    const DeviceMatrix values(3, 64);
+    const PaddedRows keys(3, 64);
+    const PaddedRows values(3, 64);
     const DeviceValues<StepState> state = stateAt(0);
     const Cache cache(KvElement::Q8_0, 32, 32, 3);
     QCOMPARE(storeRows(keys.view(), values.view(), cache.view, state.data(), nullptr), cudaSuccess);

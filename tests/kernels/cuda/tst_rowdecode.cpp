@@ -64,7 +64,7 @@ void TestRowDecode::expandsToFloats()
 {
     QFETCH(TensorType, type);
     for (const std::int32_t columns : widthsOf(type)) {
-        const DeviceMatrix matrix(type, 7, columns, 121U);
+        const PackedMatrix matrix(type, 7, columns, 121U);
         for (const auto &[first, count] : {std::pair{0, 7}, {6, 1}, {2, 3}}) {
             const DeviceValues<float> output(std::size_t(count * columns));
             QCOMPARE(expandFloat(matrix.weight(), first, count, output.data(), nullptr), cudaSuccess);
@@ -82,7 +82,7 @@ void TestRowDecode::expandsToHalves()
 {
     QFETCH(TensorType, type);
     for (const std::int32_t columns : widthsOf(type)) {
-        const DeviceMatrix matrix(type, 5, columns, 122U);
+        const PackedMatrix matrix(type, 5, columns, 122U);
         const DeviceValues<std::uint16_t> output(std::size_t(4 * columns));
         QCOMPARE(expandHalf(matrix.weight(), 1, 4, output.data(), nullptr), cudaSuccess);
         std::vector<float> got;
@@ -104,7 +104,7 @@ void TestRowDecode::gathersRows()
     QFETCH(TensorType, type);
     const std::vector<std::int32_t> ids = {5, 0, 5, 8, 1};
     for (const std::int32_t columns : widthsOf(type)) {
-        const DeviceMatrix table(type, 9, columns, 123U);
+        const PackedMatrix table(type, 9, columns, 123U);
         const DeviceValues<std::int32_t> deviceIds(ids);
         const std::int32_t stride = columns + 5;
         std::vector<float> values(ids.size() * std::size_t(stride), 7.5F);
@@ -123,7 +123,7 @@ void TestRowDecode::addsPositions()
 {
     QFETCH(TensorType, type);
     for (const std::int32_t columns : widthsOf(type)) {
-        const DeviceMatrix table(type, 9, columns, 124U);
+        const PackedMatrix table(type, 9, columns, 124U);
         const DeviceValues<StepState> state(std::vector<StepState>{{4, 3}});
         std::vector<float> values = randomFloats(std::size_t(3 * columns), 1.0F, 125U);
         const DeviceValues<float> target(values);
@@ -182,7 +182,7 @@ void TestRowDecode::referenceBlocks()
 
 void TestRowDecode::wrongCalls()
 {
-    const DeviceMatrix matrix(TensorType::Q4_0, 4, 64, 126U);
+    const PackedMatrix matrix(TensorType::Q4_0, 4, 64, 126U);
     const DeviceWeight weight = matrix.weight();
     const DeviceValues<float> output(256);
     const DeviceValues<std::int32_t> ids(std::vector<std::int32_t>{0, 1});

@@ -56,7 +56,7 @@ Reference referenceOf(const std::vector<float> &logits)
 std::vector<LogitSummary> summarize(const std::vector<float> &logits, int columns, int top,
                                     const std::vector<std::int32_t> &tokens, int padding = 0)
 {
-    const DeviceMatrix rows(logits, columns, padding, padding);
+    const PaddedRows rows(logits, columns, padding, padding);
     const int count = int(logits.size()) / columns;
     const DeviceValues<std::int32_t> deviceTokens(tokens.empty() ? std::vector<std::int32_t>{0} : tokens);
     const DeviceValues<std::byte> scratch(logitSummaryBytes(count, columns, top));
@@ -259,7 +259,7 @@ void TestStatistics::farApart()
 
 void TestStatistics::refusesWrongShapes()
 {
-    const DeviceMatrix rows(1, 100);
+    const PaddedRows rows(1, 100);
     const DeviceValues<std::byte> scratch(1 << 16);
     const DeviceValues<LogitSummary> summary(1);
     const auto call = [&](DeviceRows logits, int top, void *memory, LogitSummary *out) {
