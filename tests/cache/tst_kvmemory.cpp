@@ -210,7 +210,7 @@ void TestKvMemory::hostsIsReadInPlace()
     const SequenceId id = cache->open();
     QVERIFY(cache->append(id, ids(0, 3)));
     const KvView view = cache->view(id);
-    QVERIFY(view.isOnHost());
+    QVERIFY(view.isOnHost(LayerIndex(0)));
     QCOMPARE(std::to_integer<int>(*view.keys(LayerIndex(0), 1, 2).data), 0);
     QCOMPARE(view.tables(), 2U);
     QCOMPARE(view.tableOf(LayerIndex(2)), 1U);

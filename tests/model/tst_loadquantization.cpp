@@ -390,12 +390,12 @@ void TestLoadQuantization::holdsKeepRows()
     model->releasePages(weight.data);
     QVERIFY(!sameBytes(weight.data, before));
     Progress progress;
-    auto hold = model->keepInPlace(**pool, &progress);
+    auto hold = model->keepInPlace({}, **pool, &progress);
     QVERIFY(hold && *hold);
     QVERIFY(sameBytes(weight.data, before));
     QCOMPARE(progress.done.load(), progress.total.load());
     QVERIFY(progress.total.load() > 0);
-    auto second = model->keepInPlace(**pool);
+    auto second = model->keepInPlace({}, **pool);
     model->releasePages(weight.data);
     QVERIFY(sameBytes(weight.data, before));
     hold->reset();
@@ -404,10 +404,10 @@ void TestLoadQuantization::holdsKeepRows()
     QVERIFY(!sameBytes(weight.data, before));
     std::stop_source source;
     source.request_stop();
-    const auto stopped = model->keepInPlace(**pool, nullptr, source.get_token());
+    const auto stopped = model->keepInPlace({}, **pool, nullptr, source.get_token());
     QVERIFY(!stopped);
     QCOMPARE(stopped.error().code, ErrorCode::Cancelled);
-    QVERIFY(model->keepInPlace(**pool));
+    QVERIFY(model->keepInPlace({}, **pool));
     QVERIFY(sameBytes(weight.data, before));
 }
 
