@@ -24,6 +24,7 @@ private slots:
     void everyMatrixIsThere_data() { addTypes(); }
     void everyMatrixIsThere();
     void oneCopyForAll();
+    void partsHoldTheirLayers();
     void isCancelled();
     void embeddingsStayExact_data() { addTypes(); }
     void embeddingsStayExact();
@@ -117,6 +118,24 @@ void TestPackedWeights::oneCopyForAll()
     const auto other = PackedWeights::of(model(TinyType::Q4_1), {}, **pool);
     QVERIFY(other);
     QVERIFY(other->get() != second->get());
+}
+
+void TestPackedWeights::partsHoldTheirLayers()
+{
+    const auto tiny = model(TinyType::Q4_1);
+    auto pool = WorkerPool::create(1);
+    const auto whole = PackedWeights::of(tiny, {}, **pool);
+    const auto rest = PackedWeights::of(tiny, ModelPart::from(1), **pool);
+    const auto before = PackedWeights::of(tiny, ModelPart::before(1), **pool);
+    QVERIFY(whole && rest && before);
+    const std::vector<LayerWeights> &layers = tiny->weights().layers;
+    QVERIFY(!(*rest)->find(layers[0].query) && (*rest)->find(layers[1].query));
+    QVERIFY((*before)->find(layers[0].query) && !(*before)->find(layers[1].query));
+    QVERIFY((*rest)->find(tiny->weights().outputHead));
+    QVERIFY(!(*before)->find(tiny->weights().outputHead));
+    QCOMPARE((*rest)->bytes() + (*before)->bytes(), (*whole)->bytes());
+    QCOMPARE((*rest)->bytes(), packingPlan(*tiny, ModelPart::from(1)).packedBytes);
+    QCOMPARE(PackedWeights::of(tiny, ModelPart::from(1), **pool)->get(), rest->get());
 }
 
 void TestPackedWeights::isCancelled()

@@ -85,6 +85,7 @@ private slots:
     void aFileThatShrankIsAnError();
     void releasedRowsComeBack();
     void holdsKeepRows();
+    void holdsOfAPart();
     void planOfALoadedModel();
 
 private:
@@ -409,6 +410,35 @@ void TestLoadQuantization::holdsKeepRows()
     QCOMPARE(stopped.error().code, ErrorCode::Cancelled);
     QVERIFY(model->keepInPlace({}, **pool));
     QVERIFY(sameBytes(weight.data, before));
+}
+
+/// Who reads some layers keeps those, and the others may go.
+void TestLoadQuantization::holdsOfAPart()
+{
+    const auto model = load(wide(TinyType::F16), Q::Q4_K);
+    QVERIFY(model);
+    const auto pool = WorkerPool::create(2);
+    const Weight &outside = model->weights().layers[0].up;
+    const Weight &inside = model->weights().layers[1].up;
+    const std::vector<std::byte> first(outside.data.begin(), outside.data.end());
+    const std::vector<std::byte> second(inside.data.begin(), inside.data.end());
+    model->releasePages(inside.data);
+    auto hold = model->keepInPlace(ModelPart::from(1), **pool);
+    QVERIFY(hold && *hold);
+    QVERIFY(sameBytes(inside.data, second));
+    model->releasePages(outside.data);
+    model->releasePages(inside.data);
+    QVERIFY(!sameBytes(outside.data, first));
+    QVERIFY(sameBytes(inside.data, second));
+    // The whole beside it: all is there until both are gone.
+    auto whole = model->keepInPlace({}, **pool);
+    QVERIFY(sameBytes(outside.data, first));
+    model->releasePages(outside.data);
+    model->releasePages(inside.data);
+    hold->reset();
+    QVERIFY(sameBytes(outside.data, first) && sameBytes(inside.data, second));
+    whole->reset();
+    QVERIFY(!sameBytes(outside.data, first) && !sameBytes(inside.data, second));
 }
 
 void TestLoadQuantization::planOfALoadedModel()
