@@ -132,6 +132,8 @@ public:
     virtual std::string remark() const { return {}; }
     /// At which a device's own memory can be read, by its clock and width; 0: not such a device.
     virtual double bytesPerSecond() const { return 0.0; }
+    /// Buffers lie where the host reads and writes, so that operations may work in memory of their caller's.
+    virtual bool isInHostMemory() const { return false; }
     /// The device failed: nothing more can be computed with it.
     virtual bool isLost() const { return false; }
 

@@ -31,6 +31,7 @@ public:
     {
         return m_packed && m_packed->bytes() > 0 ? m_fastKernels.name : m_kernels.name;
     }
+    bool isInHostMemory() const override { return true; }
     int threads() const override { return m_pool->threads(); }
 
     void measureOperations(Measuring measuring) override { m_watch.turn(measuring); }

@@ -147,7 +147,8 @@ Status SessionRun::dropOldestBlock()
     return {};
 }
 
-Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::stop_token &stop)
+Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::stop_token &stop,
+                                                std::span<float> target)
 {
     const SessionSettings &settings = m_engine.settings;
     KvCache &cache = *m_engine.cache;
@@ -176,6 +177,7 @@ Result<std::span<const float>> SessionRun::feed(Progress *progress, const std::s
             return tl::unexpected(room.error());
         ForwardRequest request;
         request.tokens = batch;
+        request.target = target;
         request.stop = stop;
         auto result = m_engine.transformer->forward(request, cache, m_sequence);
         if (!result)

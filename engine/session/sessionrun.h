@@ -49,8 +49,10 @@ public:
     Status start(const PromptRequest &request);
     /// Takes over what the cache knows of the context, all but its last token.
     void adoptKnown();
-    /// Computes what is missing of the context; the logits of its last token. Room is made by the policy.
-    Result<std::span<const float>> feed(Progress *progress, const std::stop_token &stop);
+    /// Computes what is missing of the context; the logits of its last token, in `target` unless that is
+    /// empty. Room is made by the policy.
+    Result<std::span<const float>> feed(Progress *progress, const std::stop_token &stop,
+                                        std::span<float> target = {});
     /// A token was drawn.
     void push(TokenId token);
     /// The state before `step`, except for the logits, which the caller has to get.

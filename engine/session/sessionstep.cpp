@@ -128,13 +128,16 @@ Result<StepRecord> Session::step(const StepRequest &request)
     record.settings = s.withSeed(request.settings);
     Stopwatch watch;
     PassCost cost;
+    LogitStore::Space space; // of the row to come
     std::span<const float> row = run.currentLogits();
     if (run.logitsReady) {
         cost = run.stepCosts.back();
     } else {
         run.forgetLast();
         s.forgetTimes();
-        const auto forwarded = run.feed(nullptr, request.stop);
+        if (s.engine.settings.logitBudgetBytes > 0)
+            space = s.engine.logits->space(s.model->config().vocabulary);
+        const auto forwarded = run.feed(nullptr, request.stop, space.floats());
         if (!forwarded)
             return tl::unexpected(forwarded.error());
         row = *forwarded;
@@ -165,7 +168,8 @@ Result<StepRecord> Session::step(const StepRequest &request)
 
     LogitStore::Row stored;
     if (s.engine.settings.logitBudgetBytes > 0)
-        stored = s.engine.logits->put(record.ref, row);
+        stored = space.floats().empty() ? s.engine.logits->put(record.ref, row)
+                                        : s.engine.logits->keep(record.ref, std::move(space));
     if (!run.logitsReady) {
         if (stored)
             run.take(std::move(stored));

@@ -85,14 +85,29 @@ LogitStore::Row LogitStore::put(StepRef step, std::span<const float> logits)
 {
     if (!step.isValid() || logits.empty())
         return nullptr;
-    std::shared_ptr<float[]> memory = m_impl->rows.take(logits.size());
-    if (!memory) {
+    Space room = space(logits.size());
+    if (room.floats().empty()) {
         const std::lock_guard lock(m_impl->mutex);
         ++m_impl->dropped;
         return nullptr;
     }
-    std::memcpy(memory.get(), logits.data(), logits.size_bytes());
-    auto row = std::make_shared<const LogitRow>(std::move(memory), logits.size());
+    std::memcpy(room.floats().data(), logits.data(), logits.size_bytes());
+    return keep(step, std::move(room));
+}
+
+LogitStore::Space LogitStore::space(std::size_t floats)
+{
+    Space space;
+    space.m_memory = m_impl->rows.take(floats);
+    space.m_size = space.m_memory ? floats : 0;
+    return space;
+}
+
+LogitStore::Row LogitStore::keep(StepRef step, Space space)
+{
+    if (!step.isValid() || space.floats().empty())
+        return nullptr;
+    auto row = std::make_shared<const LogitRow>(std::move(space.m_memory), space.m_size);
     const std::lock_guard lock(m_impl->mutex);
     m_impl->insert(step, row);
     return row;

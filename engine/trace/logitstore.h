@@ -54,11 +54,28 @@ class LogitStore
 public:
     using Row = std::shared_ptr<const LogitRow>;
 
+    /// Memory for a row that is yet to be computed; empty when there is none.
+    class Space
+    {
+    public:
+        Space() = default;
+        std::span<float> floats() const { return {m_memory.get(), m_size}; }
+
+    private:
+        friend class LogitStore;
+        std::shared_ptr<float[]> m_memory;
+        std::size_t m_size = 0;
+    };
+
     explicit LogitStore(std::uint64_t memoryBudgetBytes, SpillSettings spill = {});
     ~LogitStore();
     LogitStore(const LogitStore &) = delete;
     LogitStore &operator=(const LogitStore &) = delete;
 
+    /// For a row that is written where it will stay: then keep() it. The thread that puts.
+    Space space(std::size_t floats);
+    /// What was written to the space.
+    Row keep(StepRef step, Space row);
     /// A row that is already there is replaced. The stored copy, which lives on for who holds it; null when
     /// there is no memory for it.
     Row put(StepRef step, std::span<const float> logits);

@@ -86,7 +86,8 @@ struct ExplainRequest
 
 Result<StepExplanation> explainStep(const ExplainRequest &request);
 
-/// Pause between explanations while tokens come: faster than eyes follow, and a small part of one core.
-constexpr std::chrono::milliseconds liveExplanationInterval(80);
+/// Pause between explanations while tokens come, a small part of one core. Panels draw no more often
+/// (RefreshPace::runningRest).
+constexpr std::chrono::milliseconds liveExplanationInterval(100);
 
 } // namespace tokenloupe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/transformer/forwardpass.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tokenloupe {
@@ -100,11 +101,18 @@ Result<std::span<const float>> ForwardPass::run()
     // Here, so that a backend that remembers the operations finds their memory where it was.
     if (Status got = reserveFloats(backend(), m_state.logits, rows * vocabulary, "logits"); !got)
         return tl::unexpected(std::move(got.error()));
+    const bool isDirect = !m_request.target.empty() && rows == 1 && backend().isInHostMemory();
+    m_logits = isDirect ? m_request.target.data() : reinterpret_cast<float *>(m_state.logits->data());
+
     if (Status done = compute(); !done)
         return tl::unexpected(std::move(done.error()));
-    const auto *logits = reinterpret_cast<const float *>(m_state.logits->data());
     const std::uint64_t wanted = m_request.rows == LogitRows::All ? rows : 1;
-    return backend().read(logits + (rows - wanted) * vocabulary, wanted * vocabulary);
+    const Result<std::span<const float>> logits =
+        backend().read(m_logits + (rows - wanted) * vocabulary, wanted * vocabulary);
+    if (!logits || isDirect || m_request.target.empty())
+        return logits;
+    std::copy(logits->begin(), logits->end(), m_request.target.begin());
+    return m_request.target;
 }
 
 Status ForwardPass::compute()
@@ -136,7 +144,7 @@ Status ForwardPass::runPart()
                            m_request.tap != nullptr,
                            &m_view,
                            m_part->activations->data(),
-                           isAtEnd() ? reinterpret_cast<const float *>(m_state.logits->data()) : nullptr};
+                           isAtEnd() ? m_logits : nullptr};
     for (PassEnd end = PassEnd::Again; end == PassEnd::Again;) {
         const Result<PassStart> start = backend().beginPass(pass);
         if (!start)
@@ -219,7 +227,7 @@ Status ForwardPass::head()
     if (logitRows() < m_rows)
         followLastOnly();
     const Activations input = matrix(m_state.layout.work, m_config.embedding);
-    const Activations logits{reinterpret_cast<float *>(m_state.logits->data()), m_rows, m_config.vocabulary};
+    const Activations logits{m_logits, m_rows, m_config.vocabulary};
     const std::array<Projection, 1> output = {Projection{&weights.outputHead, nullptr, logits}};
     return inOrder([&] { return backend().multiply(input, output); },
                    [&] {

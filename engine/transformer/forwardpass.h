@@ -115,6 +115,7 @@ private:
     const ArchitectureSpec &m_spec;
     Part *m_part;                  // whose operations come next
     std::uint32_t m_firstPosition; // of the batch
+    float *m_logits = nullptr;     // (logitRows × vocabulary)
     std::int64_t m_firstRow = 0;   // of the batch's rows that are still followed
     std::int64_t m_rows = 0;
 };

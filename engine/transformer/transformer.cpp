@@ -57,6 +57,11 @@ Status checkRequest(const ForwardRequest &request, const ModelConfig &config, st
     if (request.tokens.size() > maxBatch)
         return wrong(std::to_string(request.tokens.size()) + " tokens in one call, at most " +
                      std::to_string(maxBatch));
+    if (!request.target.empty() &&
+        (request.rows != LogitRows::Last || request.target.size() != config.vocabulary))
+        return wrong("memory for " + std::to_string(request.target.size()) + " logits, " +
+                     (request.rows == LogitRows::Last ? std::to_string(config.vocabulary) + " come"
+                                                      : "which is for one row only"));
     for (const TokenId token : request.tokens) {
         if (token.value() >= config.vocabulary)
             return wrong("token " + std::to_string(token.value()) + " is not in the vocabulary of " +

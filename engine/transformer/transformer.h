@@ -57,6 +57,9 @@ struct ForwardRequest
 {
     std::span<const TokenId> tokens; ///< appended to the sequence
     LogitRows rows = LogitRows::Last;
+    /// Where the last token's logits shall be: (vocabulary). Empty: in memory of the transformer's own. Only
+    /// with LogitRows::Last; written to even by a call that fails.
+    std::span<float> target;
     ForwardTap *tap = nullptr;
     std::stop_token stop; ///< checked between layers; on Cancelled the sequence is as before the call
 };

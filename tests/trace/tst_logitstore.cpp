@@ -203,6 +203,28 @@ private Q_SLOTS:
         QCOMPARE(store.memoryBytes() + store.spilledBytes(), 2 * rowBytes);
     }
 
+    void rowsThatAreWrittenInPlace()
+    {
+        LogitStore store(10 * rowBytes);
+        for (std::uint32_t i = 0; i < 25; ++i) {
+            LogitStore::Space space = store.space(rowLength);
+            QCOMPARE(space.floats().size(), rowLength);
+            const std::vector<float> values = rowFor(4, i);
+            std::memcpy(space.floats().data(), values.data(), rowBytes);
+            const float *place = space.floats().data();
+            const LogitStore::Row row = store.keep(step(4, i), std::move(space));
+            QVERIFY(sameBits(row, values));
+            QCOMPARE(row->data(), place);
+        }
+        for (std::uint32_t i = 0; i < 25; ++i)
+            QVERIFY(sameBits(store.get(step(4, i)), rowFor(4, i)));
+        QCOMPARE(store.memoryBytes(), 10 * rowBytes);
+        QVERIFY(!store.keep(step(4, 30), {}));
+        QVERIFY(!store.keep(StepRef(), store.space(rowLength)));
+        QVERIFY(!store.get(step(4, 30)));
+        QCOMPARE(store.memoryBytes() + store.spilledBytes(), 25 * rowBytes);
+    }
+
     void aRowInUseOutlivesTheStore()
     {
         LogitStore::Row row;

@@ -95,6 +95,7 @@ private slots:
     void threadsDoNotMatter();
     void blocksDoNotMatter();
     void lastRowIsTheLastOfAll();
+    void logitsComeWhereTheyAreWanted();
     void tapsChangeNothing();
     void tapIsAskedFirst();
     void truncatedCacheGoesOn();
@@ -326,6 +327,29 @@ void TestTransformer::lastRowIsTheLastOfAll()
     QVERIFY(last.feed({17}) == all.feed({17}));
 }
 
+void TestTransformer::logitsComeWhereTheyAreWanted()
+{
+    const Ids ids = randomIds(9, m_model->config().vocabulary, 21);
+    RunModel own(m_model, {});
+    RunModel given(m_model, {});
+    // Read by a tap as well, where all rows are computed.
+    StoppingTap logitsTap(TapPoint::Logits, LayerIndex::invalidValue);
+    for (ForwardTap *tap : {static_cast<ForwardTap *>(nullptr), static_cast<ForwardTap *>(&logitsTap)}) {
+        const std::vector<float> expected = own.feed(ids);
+        const std::vector<TokenId> tokens = tokenIds(ids);
+        std::vector<float> target(given.vocabulary());
+        ForwardRequest request;
+        request.tokens = tokens;
+        request.target = target;
+        request.tap = tap;
+        const auto logits = given.transformer().forward(request, given.cache(), given.sequence());
+        QVERIFY(logits);
+        QCOMPARE(logits->data(), static_cast<const float *>(target.data()));
+        QVERIFY(target == expected);
+    }
+    QVERIFY(logitsTap.stop.stop_requested());
+}
+
 void TestTransformer::tapsChangeNothing()
 {
     const ModelConfig &config = m_model->config();
@@ -430,6 +454,20 @@ void TestTransformer::refusesWrongRequests()
     QCOMPARE(codeOf({1, 2, 3}), std::optional(ErrorCode::ContextFull));
     QCOMPARE(run.cache().tokens(run.sequence()), 4U);
     QCOMPARE(codeOf({1, 2}), std::optional<ErrorCode>());
+
+    // Memory for logits is for one row of them.
+    std::vector<float> target(run.vocabulary() - 1);
+    const std::vector<TokenId> one = tokenIds({1});
+    for (const LogitRows rows : {LogitRows::Last, LogitRows::All}) {
+        ForwardRequest request;
+        request.tokens = one;
+        request.rows = rows;
+        request.target = target;
+        const auto result = run.transformer().forward(request, run.cache(), run.sequence());
+        QVERIFY(!result);
+        QCOMPARE(result.error().code, ErrorCode::InvalidArgument);
+        target.resize(run.vocabulary());
+    }
 
     KvCacheSettings other;
     other.shape = run.transformer().kvShape(KvType::F32, KvType::F32);
