@@ -16,12 +16,12 @@ namespace tokenloupe::cli {
 
 namespace {
 
-/// What packing adds to that (fast precision), or takes away.
-std::int64_t packingGrowth(const Model &model)
+/// What packing adds to that of a part (fast precision), or takes away.
+std::int64_t packingGrowth(const Model &model, const ModelPart &part)
 {
-    const PackingPlan plan = packingPlan(model);
+    const PackingPlan plan = packingPlan(model, part);
     std::int64_t experts = 0;
-    for (const LayerWeights &layer : model.weights().layers) {
+    for (const LayerWeights &layer : layersOf(model.weights(), part)) {
         for (const ExpertWeights &expert : layer.experts) {
             for (const Weight *weight : {&expert.gate, &expert.up, &expert.down}) {
                 if (weight->isPresent() && isPackable(weight->type))
@@ -53,6 +53,7 @@ struct Repetition
     std::uint64_t bytesPerToken = 0;
     std::uint64_t weightsBytes = 0;
     std::string backend, isa, device, fallbackReason;
+    std::optional<std::uint32_t> deviceLayers; ///< of a device that computes a part
     double deviceBytesPerSecond = 0.0; ///< of the memory that the weights are read from; 0: the machine's
 };
 
@@ -71,12 +72,15 @@ Result<Repetition> measure(CommandSet &set, const BenchOptions &options, Session
     auto session = Session::create(*model, settings, nullptr, set.interrupt.token(), makeBackend);
     if (!session)
         return tl::unexpected(session.error());
-    if ((*session)->settings().backend == BackendKind::Cpu && settings.precision == Precision::Fast)
-        out.bytesPerToken += static_cast<std::uint64_t>(packingGrowth(*(*model)->model));
+    out.deviceLayers = (*session)->deviceLayers();
+    const bool isOnCpu = (*session)->settings().backend == BackendKind::Cpu || out.deviceLayers;
+    if (isOnCpu && settings.precision == Precision::Fast)
+        out.bytesPerToken += static_cast<std::uint64_t>(
+            packingGrowth(*(*model)->model, ModelPart::from(out.deviceLayers.value_or(0))));
     out.fallbackReason = (*session)->fallbackReason();
     out.device = (*session)->backend().deviceName();
     out.deviceBytesPerSecond = (*session)->backend().bytesPerSecond();
-    out.threads = (*session)->backend().threads();
+    out.threads = out.deviceLayers ? (*session)->settings().threads : (*session)->backend().threads();
     out.backend = (*session)->backend().name();
     out.isa = (*session)->backend().isa();
     StepRequest request;
@@ -144,30 +148,35 @@ Json benchJson(const BenchOptions &options, const std::vector<Repetition> &repet
     const Repetition &last = repetitions.back();
     // Weights that a large cache holds in part may be read faster than memory.
     const double fastest = std::max({1.0, (speeds.before + speeds.after) / 2.0, speeds.ofWeights});
+    // Of two memories that are read one after the other none says how fast it could be.
+    const bool hasShare = !lists.decode.empty() && !last.deviceLayers;
     const double share = static_cast<double>(last.bytesPerToken) * median(lists.decode) / fastest;
     const auto whole = [](double value) { return static_cast<std::uint64_t>(value); };
-    return {{"model", options.model},
-            {"threads", last.threads},
-            {"precision", options.session.precision},
-            {"quantize", loadQuantizationName(options.session.loadOptions().quantization)},
-            {"weights_bytes", last.weightsBytes},
-            {"load_ms", lists.load},
-            {"ttft_ms", lists.ttft},
-            {"prefill_tps", lists.prefill},
-            {"decode_tps", lists.decode},
-            {"bytes_per_token", last.bytesPerToken},
-            {"bandwidth_bytes_per_s", {whole(speeds.before), whole(speeds.after)}},
-            {"weights_bandwidth_bytes_per_s", whole(speeds.ofWeights)},
-            {"last_level_cache_bytes", lastLevelCacheBytes()},
-            {"bandwidth_share", lists.decode.empty() ? Json() : number(share)},
-            {"resident_peak_bytes", peak},
-            {"backend", last.backend},
-            {"isa", last.isa},
-            {"device", last.device.empty() ? Json() : Json(last.device)},
-            {"fallback_reason", last.fallbackReason.empty() ? Json() : Json(last.fallbackReason)},
-            {"prompt_tokens", options.prompt},
-            {"decoded_tokens", options.predict},
-            {"depth", options.depth}};
+    Json facts{{"model", options.model},
+               {"threads", last.threads},
+               {"precision", options.session.precision},
+               {"quantize", loadQuantizationName(options.session.loadOptions().quantization)},
+               {"weights_bytes", last.weightsBytes},
+               {"load_ms", lists.load},
+               {"ttft_ms", lists.ttft},
+               {"prefill_tps", lists.prefill},
+               {"decode_tps", lists.decode},
+               {"bytes_per_token", last.bytesPerToken},
+               {"bandwidth_bytes_per_s", {whole(speeds.before), whole(speeds.after)}},
+               {"weights_bandwidth_bytes_per_s", whole(speeds.ofWeights)},
+               {"last_level_cache_bytes", lastLevelCacheBytes()},
+               {"bandwidth_share", hasShare ? number(share) : Json()},
+               {"resident_peak_bytes", peak},
+               {"backend", last.backend},
+               {"isa", last.isa},
+               {"device", last.device.empty() ? Json() : Json(last.device)},
+               {"fallback_reason", last.fallbackReason.empty() ? Json() : Json(last.fallbackReason)},
+               {"prompt_tokens", options.prompt},
+               {"decoded_tokens", options.predict},
+               {"depth", options.depth}};
+    if (last.deviceLayers)
+        facts["device_layers"] = *last.deviceLayers;
+    return facts;
 }
 
 std::string benchText(const Json &facts)
@@ -185,6 +194,9 @@ std::string benchText(const Json &facts)
     rest.row({"model", facts["model"].get<std::string>()});
     rest.row({"backend", facts["backend"].get<std::string>() + " " + facts["isa"].get<std::string>() + ", " +
                              facts["threads"].dump() + " threads, " + facts["precision"].get<std::string>()});
+    if (const auto layers = facts.find("device_layers"); layers != facts.end())
+        rest.row({"layers",
+                  layers->dump() + " on " + facts["device"].get<std::string>() + ", the rest on the CPU"});
     rest.row({"weights", byteText(facts["weights_bytes"].get<std::uint64_t>()) +
                              (facts["quantize"] == "stored"
                                   ? std::string(" as stored")
@@ -228,9 +240,10 @@ ExitStatus runModelBench(CommandSet &set, const BenchOptions &options, const Ses
     if (!after)
         return set.terminal.fail(after.error());
     ReadSpeeds speeds{*before, *after, 0.0};
-    if (const double device = repetitions.back().deviceBytesPerSecond; device > 0.0)
+    const double device = repetitions.back().deviceBytesPerSecond;
+    if (device > 0.0 && !repetitions.back().deviceLayers)
         speeds = {device, device, 0.0};
-    else if (options.predict > 0)
+    else if (options.predict > 0 && !repetitions.back().deviceLayers)
         speeds.ofWeights = readBandwidth(threads, repetitions.back().bytesPerToken).value_or(0.0);
     const Json facts = benchJson(options, repetitions, speeds, own);
     if (options.format == Format::JsonLines)

@@ -44,18 +44,22 @@ void RunReport::prompt(const RunRecord &run)
     m_droppedTurns = run.droppedTurns;
     m_work.done = stepWork(m_session.model().config(), run.reusedTokens, run.prefilledTokens).total();
     m_work.kept = m_work.done;
-    if (m_options.format == Format::JsonLines)
-        m_terminal.json({{"event", "prompt"},
-                         {"ids", jsonOf(run.prompt)},
-                         {"reused", run.reusedTokens},
-                         {"dropped_tokens", run.droppedTokens},
-                         {"dropped_turns", run.droppedTurns},
-                         {"prefill_ms", number(run.prefillMs)},
-                         {"seed", run.seed},
-                         {"precision", precisionName(m_session.settings().precision)},
-                         {"backend", m_session.backend().name()},
-                         {"device", textOrNull(m_session.backend().deviceName())},
-                         {"fallback_reason", textOrNull(m_session.fallbackReason())}});
+    if (m_options.format == Format::JsonLines) {
+        Json event{{"event", "prompt"},
+                   {"ids", jsonOf(run.prompt)},
+                   {"reused", run.reusedTokens},
+                   {"dropped_tokens", run.droppedTokens},
+                   {"dropped_turns", run.droppedTurns},
+                   {"prefill_ms", number(run.prefillMs)},
+                   {"seed", run.seed},
+                   {"precision", precisionName(m_session.settings().precision)},
+                   {"backend", m_session.backend().name()},
+                   {"device", textOrNull(m_session.backend().deviceName())},
+                   {"fallback_reason", textOrNull(m_session.fallbackReason())}};
+        if (const auto layers = m_session.deviceLayers())
+            event["device_layers"] = *layers;
+        m_terminal.json(event);
+    }
 }
 
 Status RunReport::token(const StepRecord &step)

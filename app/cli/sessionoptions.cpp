@@ -43,6 +43,8 @@ void SessionOptions::addTo(CLI::App &command)
     command.add_option("--quantize", quantize,
                        "Weights that are larger become this while loading: " + quantizationList());
     command.add_option("--backend", backend, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+    command.add_option("--device-layers", deviceLayers,
+                       "With cuda: the first N layers there, the rest on the CPU; default: all");
 }
 
 Result<SessionSettings> SessionOptions::settings() const
@@ -63,6 +65,7 @@ Result<SessionSettings> SessionOptions::settings() const
     settings.valueType = *values;
     settings.blockTokens = blockTokens;
     settings.backend = backendKindOf(backend).value_or(BackendKind::Cpu);
+    settings.deviceLayers = deviceLayers;
     const auto wanted = precisionOf(precision);
     if (!wanted)
         return makeError(ErrorCode::InvalidArgument, "--precision",
@@ -98,6 +101,10 @@ void tellBackend(CommandSet &set, const Session &session)
 {
     if (!session.fallbackReason().empty())
         set.terminal.message(session.fallbackReason() + ": running on the CPU");
+    else if (const auto layers = session.deviceLayers())
+        set.terminal.message("running " + std::to_string(*layers) + " of " +
+                             std::to_string(session.model().config().layers) + " layers on " +
+                             session.backend().deviceName() + ", the rest on the CPU");
     else if (const std::string device = session.backend().deviceName(); !device.empty())
         set.terminal.message("running on " + device);
     if (const std::string remark = session.backend().remark(); !remark.empty())

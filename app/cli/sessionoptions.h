@@ -6,11 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tokenloupe::cli {
 
-/// --threads --context --kv-type-k --kv-type-v --kv-block --precision --quantize --backend
+/// --threads --context --kv-type-k --kv-type-v --kv-block --precision --quantize --backend --device-layers
 struct SessionOptions
 {
     std::uint32_t threads = 0;
@@ -21,6 +22,7 @@ struct SessionOptions
     std::string precision = "fast";
     std::string quantize = "stored";
     std::string backend = "cpu";
+    std::optional<std::uint32_t> deviceLayers;
 
     void addTo(CLI::App &command);
     /// Values that the parser let through but the engine does not know: InvalidArgument, which is wrong

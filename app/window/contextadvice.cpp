@@ -5,6 +5,7 @@
 #include "widgets/theme/numbers.h"
 
 #include <QCoreApplication>
+#include <algorithm>
 
 namespace tokenloupe {
 
@@ -19,19 +20,23 @@ QString tr(const char *text)
 /// memory that is free now; 0: not even one.
 std::uint32_t largerContext(const EngineStatus &status)
 {
-    // Of the memory that the cache lies in.
-    const MemoryPlace place = status.plan.hasDevice() ? MemoryPlace::Device : MemoryPlace::Host;
-    const std::uint64_t present = status.plan.bytesIn(place);
-    const std::uint64_t room = place == MemoryPlace::Host ? availableMemoryBytes()
-                               : status.deviceMemory      ? status.deviceMemory->freeBytes
-                                                          : 0;
+    // The cache may lie in both memories.
+    const std::uint64_t freeHere = availableMemoryBytes();
+    const std::uint64_t freeThere = status.deviceMemory ? status.deviceMemory->freeBytes : 0;
+    const auto hasRoom = [&](const MemoryPlan &plan) {
+        const auto grows = [&](MemoryPlace place) {
+            const std::uint64_t now = status.plan.bytesIn(place);
+            return plan.bytesIn(place) - std::min(plan.bytesIn(place), now);
+        };
+        return grows(MemoryPlace::Host) <= freeHere && grows(MemoryPlace::Device) <= freeThere;
+    };
     std::uint32_t fits = 0;
     SessionSettings settings = status.session;
     const std::uint32_t trained = status.model->config().contextTrain;
     while (settings.contextTokens < trained) {
         settings.contextTokens = settings.contextTokens > trained / 2 ? trained : settings.contextTokens * 2;
         const auto plan = sessionPlan(*status.model, settings, status.deviceNeeds);
-        if (!plan || plan->bytesIn(place) > present + room)
+        if (!plan || !hasRoom(*plan))
             break;
         fits = settings.contextTokens;
     }

@@ -6,6 +6,8 @@
 #include "widgets/theme/numbers.h"
 
 #include <QAction>
+#include <functional>
+#include <set>
 
 namespace tokenloupe {
 
@@ -75,6 +77,29 @@ void DeviceMenu::addDevices()
     }
 }
 
+/// All, a few parts, and what is in force; any other number is to be had in the dialog.
+void DeviceMenu::addLayers()
+{
+    const EngineStatus &status = m_context.host.status();
+    const std::uint32_t all = status.model->config().layers;
+    if (status.session.backend == BackendKind::Cpu || all < 2)
+        return;
+    const std::uint32_t now = status.deviceLayers.value_or(all);
+    std::set<std::uint32_t, std::greater<>> counts{all, now};
+    for (const std::uint32_t quarters : {1U, 2U, 3U})
+        counts.insert(std::max(1U, all * quarters / 4));
+    addSection(tr("Layers on the device"));
+    for (const std::uint32_t layers : counts) {
+        const QString text = layers == all ? tr("all layers")
+                                           : tr("%1 of %2 layers").arg(formatCount(layers), formatCount(all));
+        connect(addChoice(text, layers == now), &QAction::triggered, this, [this, layers, all] {
+            SessionSettings changed = m_context.host.status().session;
+            changed.deviceLayers = layers < all ? std::optional(layers) : std::nullopt;
+            Q_EMIT deviceChosen(changed);
+        });
+    }
+}
+
 void DeviceMenu::fill()
 {
     clear();
@@ -83,10 +108,11 @@ void DeviceMenu::fill()
         return;
     addAction(m_settings);
     addDevices();
+    addLayers();
     addSection(tr("Precision"));
     for (QAction *action : m_precisions)
         addAction(action);
-    if (status.session.backend == BackendKind::Cpu) {
+    if (status.session.backend == BackendKind::Cpu || status.deviceLayers) {
         addSection(tr("Threads"));
         for (int threads = 1; threads <= usableCores(); threads = threads < 4 ? threads + 1 : threads * 2)
             addSetting(counted(std::uint64_t(threads), tr("thread"), tr("threads")),

@@ -10,8 +10,8 @@
 
 namespace tokenloupe {
 
-/// What the model runs on and how: device, precision, threads, context. Filled anew whenever it is opened;
-/// devices that cannot be used are listed with the reason.
+/// What the model runs on and how: device, layers on it, precision, threads, context. Filled anew whenever it
+/// is opened; devices that cannot be used are listed with the reason.
 class DeviceMenu : public QMenu
 {
     Q_OBJECT
@@ -22,12 +22,14 @@ public:
                QWidget *parent = nullptr);
 
 Q_SIGNALS:
-    void deviceChosen(const tokenloupe::SessionSettings &settings); ///< another one, with all the rest
-    void chosen(const tokenloupe::SessionSettings &settings);       ///< something else
+    /// Another one, or other layers on it, with all the rest.
+    void deviceChosen(const tokenloupe::SessionSettings &settings);
+    void chosen(const tokenloupe::SessionSettings &settings); ///< something else
 
 private:
     void fill();
     void addDevices();
+    void addLayers();
     QAction *addChoice(const QString &text, bool isCurrent);
     void addUnusable(const QString &text, const QString &reason);
     void addSetting(const QString &text, bool isCurrent,

@@ -85,6 +85,7 @@ void MainWindow::rememberSession()
     m_session = status.session;
     m_session.backend = wanted.backend;
     m_session.device = wanted.device;
+    m_session.deviceLayers = wanted.deviceLayers;
     saveSession(m_settings, m_session);
     if (isTaken) {
         saveDevice(m_settings, m_session);

@@ -2,6 +2,7 @@
 #include "app/window/runtoolbar.h"
 
 #include "widgets/controls/refreshpace.h"
+#include "widgets/models/devicetext.h"
 #include "widgets/models/enginehost.h"
 #include "widgets/models/modeltitle.h"
 #include "widgets/models/precisiontext.h"
@@ -143,17 +144,25 @@ void RunToolBar::refreshStatus()
         m_model->setText(QString(name + QStringLiteral("  ") + type));
         m_model->setToolTip(QString::fromStdString(model.path().string()));
         const bool isCpu = status.session.backend == BackendKind::Cpu;
-        const QString threads = isCpu ? counted(status.threads, tr("thread"), tr("threads")) : QString();
+        const std::uint32_t layers = model.config().layers;
+        const QString threads =
+            isCpu || status.deviceLayers ? counted(status.threads, tr("thread"), tr("threads")) : QString();
         QString device = status.device;
-        const qsizetype room = m_isNarrow ? 16 : 32;
+        const qsizetype room = m_isNarrow ? (status.deviceLayers ? 12 : 16) : 32;
         if (!isCpu && device.size() > room)
             device = QString(device.left(room - 1) + QStringLiteral("…"));
+        if (status.deviceLayers)
+            device = m_isNarrow
+                         ? tr("%1 %2/%3").arg(device, formatCount(*status.deviceLayers), formatCount(layers))
+                         : partText(*status.deviceLayers, layers, device);
         if (!m_isNarrow && isCpu)
             device += QStringLiteral(" · ") + threads;
         device += QStringLiteral(" · ") + precisionTitle(status.session.precision);
         m_device->setText(device);
-        QStringList lines{isCpu ? QString() : status.device, threads, status.fallbackReason,
-                          precisionSummary(status.session.precision)};
+        QString where = isCpu ? QString() : status.device;
+        if (status.deviceLayers)
+            where = tr("%1, the rest on the CPU").arg(partText(*status.deviceLayers, layers, status.device));
+        QStringList lines{where, threads, status.fallbackReason, precisionSummary(status.session.precision)};
         if (isCpu)
             lines << weightKernelsText(model, status.session.precision);
         lines.removeAll(QString());

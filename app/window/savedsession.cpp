@@ -31,6 +31,8 @@ SessionSettings savedSession(const QSettings &settings)
     session.overflow = overflowPolicyOf(name("overflow")).value_or(session.overflow);
     session.backend = backendKindOf(name("backend")).value_or(session.backend);
     session.device = name("device");
+    if (const std::uint32_t layers = number("deviceLayers", 0); layers > 0)
+        session.deviceLayers = layers;
     return session;
 }
 
@@ -60,6 +62,7 @@ void saveDevice(QSettings &settings, const SessionSettings &session)
     settings.setValue(QStringLiteral("engine/backend"),
                       QString::fromUtf8(backend.data(), qsizetype(backend.size())));
     settings.setValue(QStringLiteral("engine/device"), QString::fromStdString(session.device));
+    settings.setValue(QStringLiteral("engine/deviceLayers"), session.deviceLayers.value_or(0)); // 0: all
 }
 
 } // namespace tokenloupe

@@ -36,7 +36,7 @@ std::uint64_t CacheSnapshot::cachedBytes() const
 std::uint64_t CacheSnapshot::touchedBytes() const
 {
     return sumOver(pools, [](const CachePool &pool, const CacheBlock &block) {
-        return block.writtenAt > 0 ? pool.blockBytes : 0;
+        return pool.isOnHost && block.writtenAt > 0 ? pool.blockBytes : 0;
     });
 }
 

@@ -29,13 +29,14 @@ struct CacheBlock
     std::vector<TokenId> tokens;     ///< what its slots stand for
 };
 
-/// Blocks of the layers that see equally far back.
+/// Blocks of the layers that see equally far back and lie in the same memory.
 struct CachePool
 {
     std::uint32_t window = 0; ///< 0: all positions
     std::vector<std::uint32_t> layers;
     std::uint64_t blockBytes = 0;
     std::vector<CacheBlock> blocks; ///< by BlockId
+    bool isOnHost = true;           ///< in the host's memory, not a device's
 };
 
 /// One open sequence.
@@ -73,7 +74,7 @@ struct CacheSnapshot
 
     std::uint64_t usedBytes() const;    ///< of blocks in open sequences, each counted once
     std::uint64_t cachedBytes() const;  ///< of blocks kept for later
-    std::uint64_t touchedBytes() const; ///< of blocks that were ever written: what is resident of the pool
+    std::uint64_t touchedBytes() const; ///< of the host's blocks that were ever written: what is resident
     std::uint64_t poolBytes() const;    ///< of all blocks
     /// Bytes in blocks of open sequences that hold no token yet: what paging wastes.
     std::uint64_t unfilledBytes() const;

@@ -35,6 +35,13 @@ KvCache::KvCache(KvCacheSettings settings, std::vector<BlockPool> pools)
 
 Result<KvCache> KvCache::create(KvCacheSettings settings, const KvAllocator &allocate)
 {
+    const std::vector<KvAllocator> same(settings.shape.memories(), allocate);
+    return create(std::move(settings), same);
+}
+
+Result<KvCache> KvCache::create(KvCacheSettings settings, const std::vector<KvAllocator> &allocators)
+{
+    assert(allocators.size() >= settings.shape.memories());
     KvPlanSettings room;
     room.contextTokens = settings.contextTokens;
     room.sequences = settings.sequences;
@@ -43,23 +50,26 @@ Result<KvCache> KvCache::create(KvCacheSettings settings, const KvAllocator &all
     if (!plan)
         return tl::unexpected(plan.error());
     std::vector<BlockPool> pools;
+    std::uint64_t onHost = 0;
     for (KvLayerGroup &group : settings.shape.groups()) {
         const std::uint64_t cells = plan->layers[group.layers.front()].cells;
         const std::uint64_t blocks = (cells + settings.shape.blockTokens - 1) / settings.shape.blockTokens;
         if (blocks >= BlockId::invalidValue)
             return makeError(ErrorCode::InvalidArgument, "KV cache",
                              std::to_string(blocks) + " blocks are more than can be numbered");
+        const KvAllocator &allocate = allocators[group.memory];
         Result<BlockPool> pool =
             BlockPool::create(settings.shape, std::move(group), static_cast<std::uint32_t>(blocks), allocate);
         if (!pool)
             return tl::unexpected(pool.error());
+        onHost += pool->isOnHost() ? pool->bytes() : 0;
         pools.push_back(std::move(*pool));
     }
     if (pools.empty())
         return makeError(ErrorCode::InvalidArgument, "KV cache",
                          "a model without layers has no keys and values");
-    if (pools.front().isOnHost() && exceedsHostMemory(plan->bytes)) // all of them together
-        return outOfHostMemory("KV cache", plan->bytes);
+    if (exceedsHostMemory(onHost)) // all of them together
+        return outOfHostMemory("KV cache", onHost);
     return KvCache(std::move(settings), std::move(pools));
 }
 

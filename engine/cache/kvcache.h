@@ -28,9 +28,9 @@ struct KvCacheSettings
 };
 
 /// Keys and values of several sequences in blocks of pools, one pool for each group of layers that see
-/// equally far back. Sequences with a common prefix share its blocks; what closed and rewound sequences leave
-/// stays findable in a prefix index until its room is needed. The pools take exactly the bytes that planKv()
-/// gives.
+/// equally far back and lie in the same memory. Sequences with a common prefix share its blocks; what closed
+/// and rewound sequences leave stays findable in a prefix index until its room is needed. The pools take
+/// exactly the bytes that planKv() gives.
 ///
 /// A sequence grows in two steps: append() makes room and says which tokens the new rows stand for; once the
 /// rows are computed, markWritten() makes them count. What was not marked is never found by anybody.
@@ -40,6 +40,8 @@ class KvCache
 {
 public:
     static Result<KvCache> create(KvCacheSettings settings, const KvAllocator &allocate = hostKvMemory);
+    /// An allocator for each of KvShape::memories().
+    static Result<KvCache> create(KvCacheSettings settings, const std::vector<KvAllocator> &allocators);
 
     const KvCacheSettings &settings() const { return m_settings; }
     const KvShape &shape() const { return m_settings.shape; }

@@ -62,6 +62,7 @@ CacheSnapshot KvCache::snapshot(SequenceId active) const
         all.window = pool.group().window;
         all.layers = pool.group().layers;
         all.blockBytes = pool.blockBytes();
+        all.isOnHost = pool.isOnHost();
         for (std::uint32_t block = 0; block < pool.capacity(); ++block)
             all.blocks.push_back(snapshotOf(group, BlockId(block)));
     }

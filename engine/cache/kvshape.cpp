@@ -37,10 +37,12 @@ std::vector<KvLayerGroup> KvShape::groups() const
         if (layers[layer].heads == 0)
             continue;
         const std::uint32_t window = layers[layer].window;
-        auto group = std::find_if(groups.begin(), groups.end(),
-                                  [window](const KvLayerGroup &known) { return known.window == window; });
+        const std::uint32_t memory = memoryOf(layer);
+        auto group = std::find_if(groups.begin(), groups.end(), [=](const KvLayerGroup &known) {
+            return known.window == window && known.memory == memory;
+        });
         if (group == groups.end())
-            group = groups.insert(groups.end(), KvLayerGroup{window, {}});
+            group = groups.insert(groups.end(), KvLayerGroup{window, {}, memory});
         group->layers.push_back(layer);
     }
     return groups;

@@ -19,11 +19,13 @@ struct KvLayerShape
     bool operator==(const KvLayerShape &) const = default;
 };
 
-/// Layers that see equally far back: they keep the same tokens, so they share blocks.
+/// Layers that see equally far back and lie in the same memory: they keep the same tokens, so they share
+/// blocks.
 struct KvLayerGroup
 {
     std::uint32_t window = 0; ///< 0: all positions
     std::vector<std::uint32_t> layers;
+    std::uint32_t memory = 0; ///< KvShape::memoryOf() each of them
 };
 
 /// What a KV cache holds.
@@ -33,7 +35,14 @@ struct KvShape
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
     std::uint32_t blockTokens = 16;
+    std::uint32_t splitLayer = 0; ///< layers before it lie in one memory, the rest in another; 0: all in one
 
+    /// The number of the memory that a layer lies in, and how many there are.
+    std::uint32_t memoryOf(std::uint32_t layer) const
+    {
+        return splitLayer > 0 && layer >= splitLayer ? 1 : 0;
+    }
+    std::uint32_t memories() const { return splitLayer > 0 ? 2 : 1; }
     std::uint64_t keyBytesPerToken(std::uint32_t layer) const;
     std::uint64_t valueBytesPerToken(std::uint32_t layer) const;
     std::uint64_t bytesPerToken(std::uint32_t layer) const; ///< K and V of one layer

@@ -40,9 +40,9 @@ std::uint32_t KvView::firstHeld(LayerIndex layer) const
     return static_cast<std::uint32_t>(held - table.begin()) * shape().blockTokens;
 }
 
-bool KvView::isOnHost() const
+bool KvView::isOnHost(LayerIndex layer) const
 {
-    return m_cache->pools().front().isOnHost();
+    return m_cache->m_pools[tableOf(layer)].isOnHost();
 }
 
 std::uint32_t KvView::tableOf(LayerIndex layer) const

@@ -36,8 +36,9 @@ public:
     /// The first position from which on every row of `layer` is there: a window leaves older ones behind.
     std::uint32_t firstHeld(LayerIndex layer) const;
 
-    /// Whether keys() and values() may be followed here. A device's cache has places() and tables instead.
-    bool isOnHost() const;
+    /// Whether keys() and values() of a layer may be followed here. On a device it has places() and a table
+    /// instead.
+    bool isOnHost(LayerIndex layer) const;
     /// Layers that keep the same tokens have a table in common: its number, how many there are, and its
     /// blocks, one for blockTokens positions each (invalid where a window left them behind).
     std::uint32_t tableOf(LayerIndex layer) const;

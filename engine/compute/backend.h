@@ -102,9 +102,9 @@ struct PassRequest
 {
     std::span<const TokenId> tokens;
     std::uint32_t firstPosition = 0;    ///< of the first token
-    std::int64_t logitRows = 1;         ///< 1: of the last token; else of all
+    std::int64_t logitRows = 1;         ///< 1: of the last token; 0: it ends before the head; else of all
     bool isTapped = false;              ///< somebody reads between the operations
-    const KvView *view = nullptr;       ///< with room for the tokens
+    const KvView *view = nullptr;       ///< with room for the tokens; operations may be of some layers alone
     const std::byte *scratch = nullptr; ///< memory that the activations lie in
     const float *logits = nullptr;
 };
@@ -138,9 +138,11 @@ public:
     /// The device failed: nothing more can be computed with it.
     virtual bool isLost() const { return false; }
 
-    /// What a device would have to hold for such a session; nothing for backends in the host's memory.
+    /// What a device would have to hold for such a session that computes a part of the model there; nothing
+    /// for backends in the host's memory.
     virtual std::optional<DeviceNeeds> needs(const Model &, Precision, std::uint32_t /*batchTokens*/,
-                                             std::uint32_t /*contextTokens*/) const
+                                             std::uint32_t /*contextTokens*/,
+                                             const ModelPart & /*part*/ = {}) const
     {
         return std::nullopt;
     }
@@ -156,9 +158,11 @@ public:
     /// the host has to compute them, which says what is wrong with a row that has none.
     virtual std::optional<LogitStatistics> takeStatistics() { return std::nullopt; }
 
-    /// Makes the weights of a model ready for products of this precision. Without it they are exact.
+    /// Makes the weights of a part of a model ready for products of this precision. Without it they are
+    /// exact.
     virtual Status prepare(const std::shared_ptr<const Model> &model, Precision precision,
-                           Progress *progress = nullptr, const std::stop_token &stop = {}) = 0;
+                           const ModelPart &part = {}, Progress *progress = nullptr,
+                           const std::stop_token &stop = {}) = 0;
 
     virtual Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) = 0;
     /// Memory for the blocks of caches that this backend works on.
@@ -168,6 +172,9 @@ public:
     /// Floats of the backend's memory where the host can read them, valid until the next call; waits for what
     /// comes before.
     virtual Result<std::span<const float>> read(const float *source, std::size_t count) = 0;
+    /// The other way round, in the order of the operations; `source` may change as soon as this returns.
+    /// Not within a pass.
+    virtual Status write(std::span<const float> source, float *target) = 0;
     virtual Status synchronize() = 0;
 
     /// A forward pass begins, unless it is replayed. One that fails on its way ends with abandonPass().

@@ -51,8 +51,8 @@ CpuBackend::CpuBackend(std::unique_ptr<WorkerPool> pool, const CpuKernels &kerne
     , m_queue(m_pool->threads())
 {}
 
-Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
-                           const std::stop_token &stop)
+Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision precision,
+                           const ModelPart &part, Progress *progress, const std::stop_token &stop)
 {
     m_head = &model->weights().outputHead;
     m_packed.reset();
@@ -60,13 +60,13 @@ Status CpuBackend::prepare(const std::shared_ptr<const Model> &model, Precision 
     m_following.clear();
     m_lastCall = nullptr;
     if (precision == Precision::Exact) {
-        auto inPlace = model->keepInPlace(*m_pool, progress, stop);
+        auto inPlace = model->keepInPlace(part, *m_pool, progress, stop);
         if (!inPlace)
             return tl::unexpected(inPlace.error());
         m_inPlace = std::move(*inPlace);
         return {};
     }
-    auto packed = PackedWeights::of(model, *m_pool, progress, stop);
+    auto packed = PackedWeights::of(model, part, *m_pool, progress, stop);
     if (!packed)
         return tl::unexpected(packed.error());
     m_packed = std::move(*packed);
@@ -86,6 +86,12 @@ Result<std::unique_ptr<BackendBuffer>> CpuBackend::allocate(std::uint64_t bytes,
 Status CpuBackend::copyToHost(const float *source, std::span<float> target)
 {
     std::memcpy(target.data(), source, target.size_bytes());
+    return {};
+}
+
+Status CpuBackend::write(std::span<const float> source, float *target)
+{
+    std::memmove(target, source.data(), source.size_bytes());
     return {};
 }
 

@@ -37,14 +37,15 @@ public:
     void measureOperations(Measuring measuring) override { m_watch.turn(measuring); }
     OperationTimes takeOperationTimes() override { return m_watch.take(); }
 
-    Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
-                   const std::stop_token &stop) override;
+    Status prepare(const std::shared_ptr<const Model> &model, Precision precision, const ModelPart &part,
+                   Progress *progress, const std::stop_token &stop) override;
     Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) override;
     Status copyToHost(const float *source, std::span<float> target) override;
     Result<std::span<const float>> read(const float *source, std::size_t count) override
     {
         return std::span<const float>(source, count);
     }
+    Status write(std::span<const float> source, float *target) override;
     Status synchronize() override { return {}; } // every call returns when its work is done
 
     Status embed(const Weight &table, std::span<const TokenId> ids, Activations output) override;

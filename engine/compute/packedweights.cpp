@@ -5,6 +5,7 @@
 #include "engine/model/quantizedweights.h"
 
 #include <algorithm>
+#include <cassert>
 #include <map>
 #include <mutex>
 #include <unordered_set>
@@ -17,11 +18,13 @@ namespace {
 constexpr std::int64_t pieceBytes = std::int64_t(4) << 20;
 constexpr std::int64_t jobBytes = std::int64_t(64) << 10; // what a thread takes at a time
 
-/// Copies that are alive, so that a model is packed once however many backends run it.
+/// Copies that are alive, so that a part is packed once however many backends run it.
 struct Registry
 {
+    using Copies = std::map<ModelPart, std::weak_ptr<const PackedWeights>>;
+
     std::mutex mutex;
-    std::map<std::weak_ptr<const Model>, std::weak_ptr<const PackedWeights>, std::owner_less<>> copies;
+    std::map<std::weak_ptr<const Model>, Copies, std::owner_less<>> models;
 };
 
 Registry &registry()
@@ -170,16 +173,16 @@ private:
     std::uint64_t m_taken = 0;   // units
 };
 
-/// visit(matrix) for each that products run over, once.
+/// visit(matrix) for each of a part that products run over, once.
 template <class Visit>
-void forEachMatrix(const Model &model, const Visit &visit)
+void forEachMatrix(const Model &model, const ModelPart &part, const Visit &visit)
 {
     std::unordered_set<const std::byte *> seen;
     const auto add = [&](const Weight &weight) {
         if (weight.isPresent() && seen.insert(weight.data.data()).second)
             visit(weight);
     };
-    for (const LayerWeights &layer : model.weights().layers) {
+    for (const LayerWeights &layer : layersOf(model.weights(), part)) {
         for (const Weight *weight : {&layer.query, &layer.key, &layer.value, &layer.output, &layer.router,
                                      &layer.gate, &layer.up, &layer.down})
             add(*weight);
@@ -188,15 +191,16 @@ void forEachMatrix(const Model &model, const Visit &visit)
                 add(*weight);
         }
     }
-    add(model.weights().outputHead);
+    if (part.hasEnds)
+        add(model.weights().outputHead);
 }
 
 } // namespace
 
-PackingPlan packingPlan(const Model &model)
+PackingPlan packingPlan(const Model &model, const ModelPart &part)
 {
     PackingPlan plan;
-    forEachMatrix(model, [&plan](const Weight &weight) {
+    forEachMatrix(model, part, [&plan](const Weight &weight) {
         if (!isPackable(weight.type))
             return;
         plan.matrices.push_back(&weight);
@@ -209,7 +213,7 @@ PackingPlan packingPlan(const Model &model)
 std::vector<WeightTypeUse> weightTypeUses(const Model &model)
 {
     std::vector<WeightTypeUse> uses;
-    forEachMatrix(model, [&uses](const Weight &weight) {
+    forEachMatrix(model, {}, [&uses](const Weight &weight) {
         auto use = std::find_if(uses.begin(), uses.end(),
                                 [&](const WeightTypeUse &known) { return known.type == weight.type; });
         if (use == uses.end())
@@ -227,40 +231,49 @@ void releaseFileForm(const Model &model)
         model.releasePages(weight->data);
 }
 
-std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan)
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan, const ModelPart &part)
 {
     const QuantizedWeights *quantized = model.quantized();
     if (!quantized)
         return 0;
+    assert(part.hasEnds); // the others compute on a device
     std::uint64_t bytes = quantized->plan().bytes;
+    const auto leaveOut = [&](const Weight &weight) {
+        bytes -= quantized->contains(weight.data) ? weight.data.size() : 0;
+    };
     for (const Weight *weight : plan.matrices)
-        bytes -= quantized->contains(weight->data) ? weight->data.size() : 0;
+        leaveOut(*weight);
+    for (std::uint32_t layer = 0; layer < model.weights().layers.size(); ++layer) {
+        if (!part.hasLayer(layer))
+            model.weights().layers[layer].forEach(leaveOut);
+    }
     return bytes;
 }
 
 Result<std::shared_ptr<const PackedWeights>> PackedWeights::of(const std::shared_ptr<const Model> &model,
-                                                               WorkerPool &pool, Progress *progress,
+                                                               const ModelPart &part, WorkerPool &pool,
+                                                               Progress *progress,
                                                                const std::stop_token &stop)
 {
     Registry &known = registry();
     const std::lock_guard lock(known.mutex);
-    std::erase_if(known.copies, [](const auto &entry) { return entry.second.expired(); });
-    if (const auto found = known.copies.find(model); found != known.copies.end()) {
-        if (auto copy = found->second.lock())
-            return copy;
-    }
-    auto created = create(*model, pool, progress, stop);
+    std::erase_if(known.models, [](const auto &entry) { return entry.first.expired(); });
+    std::weak_ptr<const PackedWeights> &shared = known.models[model][part];
+    if (auto copy = shared.lock())
+        return copy;
+    auto created = create(*model, part, pool, progress, stop);
     if (!created)
         return tl::unexpected(created.error());
     std::shared_ptr<const PackedWeights> copy = std::move(*created);
-    known.copies.insert_or_assign(model, copy);
+    shared = copy;
     return copy;
 }
 
-Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model, WorkerPool &pool,
-                                                             Progress *progress, const std::stop_token &stop)
+Result<std::shared_ptr<PackedWeights>> PackedWeights::create(const Model &model, const ModelPart &part,
+                                                             WorkerPool &pool, Progress *progress,
+                                                             const std::stop_token &stop)
 {
-    const PackingPlan plan = packingPlan(model);
+    const PackingPlan plan = packingPlan(model, part);
     if (progress)
         progress->start(plan.packedBytes);
     std::shared_ptr<PackedWeights> packed(new PackedWeights);

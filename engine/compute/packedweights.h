@@ -22,10 +22,11 @@ namespace tokenloupe {
 class PackedWeights
 {
 public:
-    /// Packs what the fast kernels know; the rest stays as the file has it. Backends of the same model share
-    /// one copy. Progress counts bytes.
+    /// Packs what the fast kernels know of a part; the rest stays as the file has it. Backends of the same
+    /// part share one copy. Progress counts bytes.
     static Result<std::shared_ptr<const PackedWeights>> of(const std::shared_ptr<const Model> &model,
-                                                           WorkerPool &pool, Progress *progress = nullptr,
+                                                           const ModelPart &part, WorkerPool &pool,
+                                                           Progress *progress = nullptr,
                                                            const std::stop_token &stop = {});
 
     /// Null for a weight that is not packed.
@@ -34,22 +35,23 @@ public:
 
 private:
     PackedWeights() = default;
-    static Result<std::shared_ptr<PackedWeights>> create(const Model &model, WorkerPool &pool,
-                                                         Progress *progress, const std::stop_token &stop);
+    static Result<std::shared_ptr<PackedWeights>> create(const Model &model, const ModelPart &part,
+                                                         WorkerPool &pool, Progress *progress,
+                                                         const std::stop_token &stop);
 
     std::unique_ptr<PackedMemory> m_memory; // null: nothing is packed
     std::uint64_t m_bytes = 0;
     std::unordered_map<const std::byte *, PackedMatrix> m_matrices; // by where the file's form begins
 };
 
-/// What PackedWeights will hold of a model.
+/// What PackedWeights will hold of a part of a model.
 struct PackingPlan
 {
     std::vector<const Weight *> matrices; ///< each once
     std::uint64_t fileBytes = 0;          ///< of them as the file has them
     std::uint64_t packedBytes = 0;
 };
-PackingPlan packingPlan(const Model &model);
+PackingPlan packingPlan(const Model &model, const ModelPart &part = {});
 /// The matrices of one type that products run over.
 struct WeightTypeUse
 {
@@ -62,7 +64,7 @@ std::vector<WeightTypeUse> weightTypeUses(const Model &model);
 /// Gives the pages of the file's form of those matrices back to the system: after something else than the
 /// packed form was computed with. They are read again when they are touched.
 void releaseFileForm(const Model &model);
-/// What was quantised at load and is not packed: it stays in memory as it is.
-std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan);
+/// Of a part, what was quantised at load and is not packed: it stays in memory as it is.
+std::uint64_t quantizedBytesBeside(const Model &model, const PackingPlan &plan, const ModelPart &part = {});
 
 } // namespace tokenloupe

@@ -42,23 +42,38 @@ Status checkSettings(const ModelConfig &config, const RunMemorySettings &setting
                      " layers");
     if (config.vocabulary == 0)
         return wrong("a vocabulary of 0 tokens");
+    if (settings.deviceLayers && (*settings.deviceLayers == 0 || *settings.deviceLayers >= config.layers))
+        return wrong(text(*settings.deviceLayers) + " of " + text(config.layers) +
+                     " layers on the device leave no two parts");
     return {};
 }
 
-Result<MemoryItem> planKvCache(const ModelConfig &config, const RunMemorySettings &settings)
+/// Layers that lie in the same memory.
+struct LayerRange
 {
-    const Result<KvPlan> plan = planKvOf(config, settings);
-    if (!plan)
-        return tl::unexpected(plan.error());
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+};
+
+/// What of the model the host's memory holds, or a device's that holds all of it.
+LayerRange mainLayers(const ModelConfig &config, const RunMemorySettings &settings)
+{
+    return {settings.device ? settings.deviceLayers.value_or(0) : 0, config.layers};
+}
+
+MemoryItem planKvCache(const ModelConfig &config, const RunMemorySettings &settings, const KvPlan &plan,
+                       LayerRange range)
+{
     std::uint64_t heads = 0;
-    for (const std::uint32_t count : config.kvHeads)
-        heads += count;
-    const std::uint64_t cells =
-        std::max_element(plan->layers.begin(), plan->layers.end(), [](const auto &a, const auto &b) {
-            return a.cells < b.cells;
-        })->cells;
-    return MemoryItem{MemoryPart::KvCache, plan->bytes,
-                      text(heads) + " KV heads in " + text(config.layers) + " layers × (" +
+    std::uint64_t cells = 0;
+    std::uint64_t bytes = 0;
+    for (std::uint32_t layer = range.first; layer < range.end; ++layer) {
+        heads += config.kvHeads[layer];
+        cells = std::max(cells, plan.layers[layer].cells);
+        bytes += plan.layers[layer].bytes;
+    }
+    return MemoryItem{MemoryPart::KvCache, bytes,
+                      text(heads) + " KV heads in " + text(range.end - range.first) + " layers × (" +
                           text(config.headSize) + " key numbers as " +
                           std::string(kvTypeName(settings.keyType)) + " + " + text(config.valueHeadSize) +
                           " value numbers as " + std::string(kvTypeName(settings.valueType)) + ") × " +
@@ -106,11 +121,11 @@ Result<MemoryItem> planActivations(const ModelConfig &config, const RunMemorySet
 }
 
 /// In how many ways layers turn: those with a window may have a base of their own.
-std::uint64_t rotations(const ModelConfig &config)
+std::uint64_t rotations(const ModelConfig &config, LayerRange range)
 {
     std::uint64_t local = 0;
     std::uint64_t turning = 0;
-    for (std::uint32_t layer = 0; layer < config.layers; ++layer) {
+    for (std::uint32_t layer = range.first; layer < range.end; ++layer) {
         turning += config.rotates(layer) ? 1 : 0;
         local += config.rotates(layer) && config.rotatesLocally(layer) ? 1 : 0;
     }
@@ -124,7 +139,8 @@ Result<MemoryItem> planRuntime(const ModelConfig &config, const RunMemorySetting
     const std::uint64_t shared = settings.threads > 1 ? attentionSharedFloats : 0;
     const std::uint64_t positions =
         std::uint64_t(settings.batchTokens) + (rotatesKeys ? settings.contextTokens : 0);
-    const std::uint64_t numbers = std::uint64_t(config.ropeDimensions) * rotations(config);
+    const std::uint64_t numbers =
+        std::uint64_t(config.ropeDimensions) * rotations(config, mainLayers(config, settings));
     const CheckedSize rotary = CheckedSize(positions) * numbers;
     const CheckedSize bytes = (CheckedSize(scratch) * settings.threads + shared + rotary) * sizeof(float);
     if (!bytes.isValid())
@@ -151,16 +167,16 @@ std::string weightsText(std::uint64_t bytes, const RunMemorySettings &settings)
     return how + text(mapped) + " bytes mapped from the file";
 }
 
-/// What is on the device then: everything that a pass works on, and what the driver needs for it.
-void moveToDevice(std::vector<MemoryItem> &items, const DeviceNeeds &needs)
+MemoryItem deviceWeights(const DeviceNeeds &needs)
 {
-    for (MemoryItem &item : items) {
-        item.place = MemoryPlace::Device;
-        if (item.part == MemoryPart::Weights) {
-            item.bytes = needs.weightBytes;
-            item.how = text(needs.weightBytes) + " bytes of tensors, laid out for the device's kernels";
-        }
-    }
+    return {MemoryPart::Weights, needs.weightBytes,
+            text(needs.weightBytes) + " bytes of tensors, laid out for the device's kernels",
+            MemoryPlace::Device};
+}
+
+/// What a device's driver and kernels need beside what a pass works on.
+void addDeviceNeeds(std::vector<MemoryItem> &items, const DeviceNeeds &needs)
+{
     const auto add = [&items](MemoryPart part, std::uint64_t bytes, std::string how) {
         if (bytes > 0)
             items.push_back({part, bytes, std::move(how), MemoryPlace::Device});
@@ -170,6 +186,39 @@ void moveToDevice(std::vector<MemoryItem> &items, const DeviceNeeds &needs)
     add(MemoryPart::Library, needs.libraryBytes, "given to cuBLAS for the products of prompts");
     add(MemoryPart::Context, needs.contextBytes,
         "measured: free on the device before the driver made it, less free afterwards");
+}
+
+/// Everything that a pass works on is on the device; the host reads its result.
+void moveToDevice(std::vector<MemoryItem> &items, const ModelConfig &config, const DeviceNeeds &needs)
+{
+    for (MemoryItem &item : items) {
+        item.place = MemoryPlace::Device;
+        if (item.part == MemoryPart::Weights)
+            item = deviceWeights(needs);
+    }
+    addDeviceNeeds(items, needs);
+    items.push_back(
+        {MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
+         text(config.vocabulary) + " tokens of the vocabulary × 4 bytes, where the host reads them"});
+}
+
+/// The first layers are on a device; `items` are those of the rest.
+void addDevicePart(std::vector<MemoryItem> &items, const ModelConfig &config,
+                   const RunMemorySettings &settings, const KvPlan &cache)
+{
+    MemoryItem blocks = planKvCache(config, settings, cache, {0, *settings.deviceLayers});
+    MemoryItem activations = *std::find_if(items.begin(), items.end(), [](const MemoryItem &item) {
+        return item.part == MemoryPart::Activations;
+    });
+    blocks.place = activations.place = MemoryPlace::Device;
+    items.push_back(deviceWeights(*settings.device));
+    items.push_back(std::move(blocks));
+    items.push_back(std::move(activations));
+    addDeviceNeeds(items, *settings.device);
+    items.push_back({MemoryPart::Workspace,
+                     (CheckedSize(2) * settings.batchTokens * config.embedding * sizeof(float)).value(),
+                     "2 × " + text(settings.batchTokens) + " tokens × " + text(config.embedding) +
+                         " numbers × 4 bytes, on their way to the device and back"});
 }
 
 } // namespace
@@ -246,6 +295,14 @@ std::uint64_t MemoryPlan::bytesOf(MemoryPart part) const
                            });
 }
 
+std::uint64_t MemoryPlan::bytesOf(MemoryPart part, MemoryPlace place) const
+{
+    return std::accumulate(items.begin(), items.end(), std::uint64_t(0),
+                           [=](std::uint64_t sum, const MemoryItem &item) {
+                               return item.part == part && item.place == place ? sum + item.bytes : sum;
+                           });
+}
+
 std::uint64_t MemoryPlan::bytesIn(MemoryPlace place) const
 {
     return std::accumulate(items.begin(), items.end(), std::uint64_t(0),
@@ -270,6 +327,7 @@ KvShape kvShape(const ModelConfig &config, const RunMemorySettings &settings)
     shape.keyType = settings.keyType;
     shape.valueType = settings.valueType;
     shape.blockTokens = settings.blockTokens;
+    shape.splitLayer = mainLayers(config, settings).first;
     return shape;
 }
 
@@ -299,23 +357,25 @@ Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBy
     if (Status good = checkSettings(config, settings); !good)
         return tl::unexpected(good.error());
     MemoryPlan plan;
-    plan.items.push_back({MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings)});
-    for (const auto &item : {planKvCache(config, settings), planActivations(config, settings)}) {
-        if (!item)
-            return tl::unexpected(item.error());
-        plan.items.push_back(*item);
-    }
-    plan.items.push_back({MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
-                          text(config.vocabulary) + " tokens of the vocabulary × 4 bytes"});
-    if (settings.device) {
-        moveToDevice(plan.items, *settings.device);
-        plan.items.push_back(
-            {MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
-             text(config.vocabulary) + " tokens of the vocabulary × 4 bytes, where the host reads them"});
-    }
+    const Result<KvPlan> cache = planKvOf(config, settings);
+    if (!cache)
+        return tl::unexpected(cache.error());
+    const Result<MemoryItem> activations = planActivations(config, settings);
+    if (!activations)
+        return tl::unexpected(activations.error());
+    const bool isSplit = settings.device && settings.deviceLayers;
+    plan.items = {{MemoryPart::Weights, weightsBytes, weightsText(weightsBytes, settings)},
+                  planKvCache(config, settings, *cache, mainLayers(config, settings)),
+                  *activations,
+                  {MemoryPart::Logits, std::uint64_t(config.vocabulary) * sizeof(float),
+                   text(config.vocabulary) + " tokens of the vocabulary × 4 bytes"}};
+    if (isSplit)
+        addDevicePart(plan.items, config, settings, *cache);
+    else if (settings.device)
+        moveToDevice(plan.items, config, *settings.device);
     plan.items.push_back({MemoryPart::Trace, settings.traceBudgetBytes,
                           text(settings.traceBudgetBytes) + " bytes at most for the logits of past steps"});
-    if (!settings.device) {
+    if (!settings.device || isSplit) {
         const Result<MemoryItem> runtime = planRuntime(config, settings);
         if (!runtime)
             return tl::unexpected(runtime.error());

@@ -36,6 +36,8 @@ struct RunMemorySettings
     std::uint64_t packedBytes = 0;     ///< of the weights: held in memory in a layout of their own
     std::uint64_t quantizedBytes = 0;  ///< of the weights: quantised at load and not packed
     std::optional<DeviceNeeds> device; ///< that computes; none: the CPU
+    /// It computes the first so many layers, and the CPU the rest of the model; none: it computes everything.
+    std::optional<std::uint32_t> deviceLayers;
 };
 
 enum class MemoryPart : std::uint8_t {
@@ -47,7 +49,7 @@ enum class MemoryPart : std::uint8_t {
     Runtime,
     Vocabulary, ///< texts, merges, tokenizer, chat template
     Program,    ///< code, libraries and what they hold before a model is there
-    Workspace,  ///< of a device: what its operations work in
+    Workspace,  ///< of a device: what its operations work in; of the host: rows on their way to it and back
     Library,    ///< of a device: its matrix library
     Context,    ///< of a device: the driver's, for this process
 };
@@ -74,6 +76,7 @@ struct MemoryPlan
 
     std::uint64_t total() const;
     std::uint64_t bytesOf(MemoryPart part) const;
+    std::uint64_t bytesOf(MemoryPart part, MemoryPlace place) const;
     std::uint64_t bytesIn(MemoryPlace place) const;
     bool hasDevice() const { return bytesIn(MemoryPlace::Device) > 0; }
 };
@@ -81,7 +84,8 @@ struct MemoryPlan
 /// What the cache of such a run takes, by layer: what planMemory() counts and the pool allocates.
 Result<KvPlan> planKvOf(const ModelConfig &config, const RunMemorySettings &settings);
 
-/// Overflow or absurd sizes give InvalidArgument, never a wrapped number.
+/// `weightsBytes`: of what the CPU computes; of what a device computes `settings` knows. Overflow or absurd
+/// sizes give InvalidArgument, never a wrapped number.
 Result<MemoryPlan> planMemory(const ModelConfig &config, std::uint64_t weightsBytes,
                               const RunMemorySettings &settings);
 

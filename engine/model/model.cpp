@@ -103,12 +103,47 @@ Status Model::restorePages(std::span<const std::byte> rows, WorkerPool &pool) co
     return m_quantized && m_quantized->contains(rows) ? m_quantized->restore(rows, pool) : Status();
 }
 
-Result<std::shared_ptr<const void>> Model::keepInPlace(WorkerPool &pool, Progress *progress,
-                                                       const std::stop_token &stop) const
+Result<std::shared_ptr<const void>> Model::keepInPlace(const ModelPart &part, WorkerPool &pool,
+                                                       Progress *progress, const std::stop_token &stop) const
 {
     if (!m_quantized)
         return nullptr;
-    return m_quantized->hold(pool, progress, stop);
+    std::vector<std::span<const std::byte>> kept;
+    if (part == ModelPart()) {
+        kept.push_back(m_quantized->memory());
+    } else {
+        const auto keep = [&](const Weight &weight) {
+            if (weight.isPresent() && m_quantized->contains(weight.data))
+                kept.push_back(weight.data);
+        };
+        for (const LayerWeights &layer : layersOf(m_weights, part))
+            layer.forEach(keep);
+        if (part.hasEnds) {
+            keep(m_weights.tokenEmbedding);
+            keep(m_weights.outputHead);
+        }
+    }
+    return m_quantized->hold(std::move(kept), pool, progress, stop);
+}
+
+std::uint64_t Model::weightsBytes(const ModelPart &part) const
+{
+    const auto bytesOf = [](std::span<const LayerWeights> layers) {
+        std::uint64_t bytes = 0;
+        for (const LayerWeights &layer : layers)
+            layer.forEach([&bytes](const Weight &weight) { bytes += weight.data.size(); });
+        return bytes;
+    };
+    const std::uint64_t inside = bytesOf(layersOf(m_weights, part));
+    return part.hasEnds ? m_weightsBytes - bytesOf(m_weights.layers) + inside : inside;
+}
+
+std::span<const LayerWeights> layersOf(const ModelWeights &weights, const ModelPart &part)
+{
+    const std::span<const LayerWeights> all = weights.layers;
+    const std::size_t end = std::min<std::size_t>(part.endLayer, all.size());
+    const std::size_t first = std::min<std::size_t>(part.firstLayer, end);
+    return all.subspan(first, end - first);
 }
 
 } // namespace tokenloupe

@@ -8,6 +8,7 @@
 #include "engine/model/modelconfig.h"
 #include "engine/model/modelcontainer.h"
 #include "engine/model/modelloadoptions.h"
+#include "engine/model/modelpart.h"
 #include "engine/model/vocabularydata.h"
 
 #include <filesystem>
@@ -66,7 +67,25 @@ struct LayerWeights
 
     /// All but the experts', absent ones too.
     std::vector<const Weight *> all() const;
+    /// visit(weight) for each that is there, those of experts too.
+    template <class Visit>
+    void forEach(const Visit &visit) const;
 };
+
+template <class Visit>
+void LayerWeights::forEach(const Visit &visit) const
+{
+    for (const Weight *weight : all()) {
+        if (weight->isPresent())
+            visit(*weight);
+    }
+    for (const ExpertWeights &expert : experts) {
+        for (const Weight *weight : {&expert.gate, &expert.up, &expert.down}) {
+            if (weight->isPresent())
+                visit(*weight);
+        }
+    }
+}
 
 struct ModelWeights
 {
@@ -88,6 +107,9 @@ Result<ModelConfig> readModelConfig(const GgufFile &file);
 /// The vocabulary alone. What can be repaired (short lists, ids out of range) is, and named in `warnings`,
 /// which may be null.
 Result<VocabularyData> readVocabulary(const GgufFile &file, std::vector<std::string> *warnings);
+
+/// The layers of a part.
+std::span<const LayerWeights> layersOf(const ModelWeights &weights, const ModelPart &part);
 
 /// An immutable model: config, architecture, weights (mapped), vocabulary, chat template.
 /// May be shared by threads; lives as long as anything uses its weights.
@@ -121,6 +143,7 @@ public:
     const std::string &chatTemplate() const { return m_chatTemplate; } ///< empty when the file has none
     const std::vector<std::string> &warnings() const { return m_warnings; }
     std::uint64_t weightsBytes() const { return m_weightsBytes; } ///< of what is used, as it is held
+    std::uint64_t weightsBytes(const ModelPart &part) const;      ///< likewise, of a part
     /// The same by type, as they are held.
     const std::map<TensorType, std::uint64_t> &typeBytes() const { return m_typeBytes; }
     /// The type that holds most bytes: "Q4_1".
@@ -134,8 +157,9 @@ public:
     /// themselves; those that were quantised at load have to be asked for (restorePages(), keepInPlace()).
     void releasePages(std::span<const std::byte> rows) const;
     Status restorePages(std::span<const std::byte> rows, WorkerPool &pool) const;
-    /// For whoever reads the weights where they are: none is released as long as the result lives.
-    Result<std::shared_ptr<const void>> keepInPlace(WorkerPool &pool, Progress *progress = nullptr,
+    /// For whoever reads the weights of a part where they are: none is released as long as the result lives.
+    Result<std::shared_ptr<const void>> keepInPlace(const ModelPart &part, WorkerPool &pool,
+                                                    Progress *progress = nullptr,
                                                     const std::stop_token &stop = {}) const;
 
 private:

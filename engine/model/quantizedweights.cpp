@@ -27,6 +27,11 @@ bool isBefore(const std::byte *a, const std::byte *b)
     return std::less<>()(a, b);
 }
 
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b)
+{
+    return isBefore(a.data(), b.data() + b.size()) && isBefore(b.data(), a.data() + a.size());
+}
+
 } // namespace
 
 Result<std::shared_ptr<QuantizedWeights>> QuantizedWeights::create(QuantizationPlan plan,
@@ -164,20 +169,30 @@ QuantizedWeights::Rows QuantizedWeights::rowsAt(std::span<const std::byte> quant
 void QuantizedWeights::release(std::span<const std::byte> rows)
 {
     const std::lock_guard lock(m_mutex);
-    if (m_holds > 0)
+    if (isHeld(rows))
         m_waiting.push_back(rows);
     else
         releaseNow(rows);
 }
 
-void QuantizedWeights::endHold()
+bool QuantizedWeights::isHeld(std::span<const std::byte> rows) const
+{
+    return std::any_of(m_holds.begin(), m_holds.end(), [rows](const auto &hold) {
+        return std::any_of(hold.second.begin(), hold.second.end(),
+                           [rows](std::span<const std::byte> kept) { return overlap(kept, rows); });
+    });
+}
+
+void QuantizedWeights::endHold(std::uint64_t id)
 {
     const std::lock_guard lock(m_mutex);
-    if (--m_holds > 0)
-        return;
-    for (const std::span<const std::byte> rows : m_waiting)
-        releaseNow(rows);
-    m_waiting.clear();
+    m_holds.erase(id);
+    std::erase_if(m_waiting, [this](std::span<const std::byte> rows) {
+        const bool goes = !isHeld(rows);
+        if (goes)
+            releaseNow(rows);
+        return goes;
+    });
 }
 
 void QuantizedWeights::releaseNow(std::span<const std::byte> rows)
@@ -214,30 +229,37 @@ Status QuantizedWeights::restore(std::span<const std::byte> rows, WorkerPool &po
 {
     const std::lock_guard lock(m_mutex);
     // Whoever asks is about to read them.
-    std::erase_if(m_waiting, [rows](std::span<const std::byte> waiting) {
-        return isBefore(waiting.data(), rows.data() + rows.size()) &&
-               isBefore(rows.data(), waiting.data() + waiting.size());
-    });
+    std::erase_if(m_waiting, [rows](std::span<const std::byte> waiting) { return overlap(waiting, rows); });
     const Rows wanted = rowsAt(rows);
     return wanted.matrix ? restoreRows(wanted, pool, nullptr, {}) : Status();
 }
 
-Result<WeightsHold> QuantizedWeights::hold(WorkerPool &pool, Progress *progress, const std::stop_token &stop)
+Result<WeightsHold> QuantizedWeights::hold(std::vector<std::span<const std::byte>> kept, WorkerPool &pool,
+                                           Progress *progress, const std::stop_token &stop)
 {
     const std::lock_guard lock(m_mutex);
-    if (progress) {
-        std::int64_t bytes = 0;
-        for (const Matrix &matrix : m_matrices)
-            bytes += std::count(matrix.missing.begin(), matrix.missing.end(), true) * matrix.storedRowBytes();
-        progress->start(static_cast<std::uint64_t>(bytes));
-    }
+    const auto isKept = [&kept](std::span<const std::byte> rows) {
+        return std::any_of(kept.begin(), kept.end(),
+                           [rows](std::span<const std::byte> some) { return overlap(some, rows); });
+    };
+    std::vector<Matrix *> wanted;
+    std::int64_t bytes = 0;
     for (Matrix &matrix : m_matrices) {
-        if (Status done = restoreRows({&matrix, 0, matrix.stored.rows}, pool, progress, stop); !done)
+        if (!isKept(matrix.quantized.data))
+            continue;
+        wanted.push_back(&matrix);
+        bytes += std::count(matrix.missing.begin(), matrix.missing.end(), true) * matrix.storedRowBytes();
+    }
+    if (progress)
+        progress->start(static_cast<std::uint64_t>(bytes));
+    for (Matrix *matrix : wanted) {
+        if (Status done = restoreRows({matrix, 0, matrix->stored.rows}, pool, progress, stop); !done)
             return tl::unexpected(done.error());
     }
-    ++m_holds;
-    m_waiting.clear();
-    return WeightsHold(this, [self = shared_from_this()](const void *) { self->endHold(); });
+    std::erase_if(m_waiting, isKept);
+    const std::uint64_t id = m_nextHold++;
+    m_holds.emplace(id, std::move(kept));
+    return WeightsHold(this, [self = shared_from_this(), id](const void *) { self->endHold(id); });
 }
 
 } // namespace tokenloupe

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -15,7 +16,7 @@
 
 namespace tokenloupe {
 
-/// Proof that somebody reads the weights where they are: as long as it lives none of them is given back.
+/// Proof that somebody reads weights where they are: as long as it lives none of these is given back.
 using WeightsHold = std::shared_ptr<const void>;
 
 /// The matrices that were quantised at load, in one stretch of memory, each on a 64-byte line. What is stored
@@ -45,12 +46,13 @@ public:
     std::vector<std::span<const std::byte>> partsOutside(std::span<const std::byte> stored) const;
 
     bool contains(std::span<const std::byte> quantized) const { return m_region.contains(quantized); }
-    /// Whole rows of a quantised matrix that are not needed in place any more; kept until there is no hold.
+    /// Whole rows of a quantised matrix that are not needed in place any more; kept until nobody holds them.
     void release(std::span<const std::byte> rows);
     /// Makes such rows again where they are missing.
     Status restore(std::span<const std::byte> rows, WorkerPool &pool);
-    /// Makes everything that is missing and keeps it.
-    Result<WeightsHold> hold(WorkerPool &pool, Progress *progress, const std::stop_token &stop);
+    /// Makes what is missing of whole quantised matrices (or of all of memory()) and keeps them.
+    Result<WeightsHold> hold(std::vector<std::span<const std::byte>> kept, WorkerPool &pool,
+                             Progress *progress, const std::stop_token &stop);
 
 private:
     struct Matrix
@@ -80,7 +82,8 @@ private:
     {}
     Rows rowsAt(std::span<const std::byte> quantized);
     void releaseNow(std::span<const std::byte> rows);
-    void endHold();
+    bool isHeld(std::span<const std::byte> rows) const;
+    void endHold(std::uint64_t id);
     Status convertRows(Matrix &matrix, std::int64_t begin, std::int64_t end, WorkerPool &pool,
                        Progress *progress, const std::stop_token &stop) const;
     Status restoreRows(const Rows &rows, WorkerPool &pool, Progress *progress, const std::stop_token &stop);
@@ -91,8 +94,9 @@ private:
     std::vector<Matrix> m_matrices;        // by where the quantised form lies
     std::vector<std::uint32_t> m_byStored; // the same by where the stored form lies
     std::mutex m_mutex;                    // of `missing` and what follows
-    int m_holds = 0;
-    std::vector<std::span<const std::byte>> m_waiting; // to be released when there is no hold
+    std::map<std::uint64_t, std::vector<std::span<const std::byte>>> m_holds; // what each keeps
+    std::uint64_t m_nextHold = 0;
+    std::vector<std::span<const std::byte>> m_waiting; // to be released when nobody holds them
 };
 
 } // namespace tokenloupe

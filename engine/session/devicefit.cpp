@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/session/devicefit.h"
 
+#include "engine/session/sessionplan.h"
+
 #include <algorithm>
+#include <numeric>
 
 namespace tokenloupe {
 
@@ -12,7 +15,8 @@ std::string mebibytes(std::uint64_t bytes)
     return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
 }
 
-/// What the cache takes at this context and with these types; the largest number for what cannot be.
+/// What the device's part of the cache takes at this context and with these types; the largest number for
+/// what cannot be.
 std::uint64_t cacheBytes(const ModelConfig &config, const SessionSettings &settings, std::uint32_t context,
                          KvType keys, KvType values)
 {
@@ -24,7 +28,11 @@ std::uint64_t cacheBytes(const ModelConfig &config, const SessionSettings &setti
     memory.valueType = values;
     memory.blockTokens = settings.blockTokens;
     const Result<KvPlan> plan = planKvOf(config, memory);
-    return plan ? plan->bytes : std::uint64_t(-1);
+    if (!plan)
+        return std::uint64_t(-1);
+    const std::uint32_t layers = settings.deviceLayers.value_or(config.layers);
+    return std::accumulate(plan->layers.begin(), plan->layers.begin() + layers, std::uint64_t(0),
+                           [](std::uint64_t sum, const KvLayerPlan &layer) { return sum + layer.bytes; });
 }
 
 /// The longest context whose cache has room in `room`; 0: none.
@@ -61,16 +69,53 @@ std::string smallerTypes(const ModelConfig &config, const SessionSettings &setti
     return text;
 }
 
-} // namespace
-
-Status fitsDevice(const MemoryPlan &plan, const SessionSettings &settings, const ModelConfig &config,
-                  const DeviceNeeds &needs, const DeviceMemoryUse &use)
+/// What of the plan the device has still to give.
+std::uint64_t wantedBytes(const MemoryPlan &plan, const DeviceNeeds &needs)
 {
     const std::uint64_t planned = plan.bytesIn(MemoryPlace::Device);
-    const std::uint64_t wanted = planned - std::min(planned, needs.presentBytes);
+    return planned - std::min(planned, needs.presentBytes);
+}
+
+/// The first so many layers have room on the device with all that they need there.
+bool layersFit(std::uint32_t layers, const LoadedModel &model, SessionSettings settings,
+               const Backend &device, std::uint64_t freeBytes)
+{
+    settings.deviceLayers = layers;
+    const auto needs = device.needs(*model.model, settings.precision, settings.batchTokens,
+                                    settings.contextTokens, ModelPart::before(layers));
+    if (!needs)
+        return false;
+    const PackingPlan packed = packing(*model.model, settings);
+    const auto plan = planFor(*model.model, settings, packed, memorySettings(model, settings, packed, needs));
+    return plan && wantedBytes(*plan, *needs) <= freeBytes;
+}
+
+/// As many as have room, if they are fewer than are wanted; 0: none.
+std::uint32_t layersThatFit(const LoadedModel &model, const SessionSettings &settings, const Backend &device,
+                            std::uint64_t freeBytes)
+{
+    std::uint32_t fit = 0;
+    std::uint32_t tooMany = settings.deviceLayers.value_or(model.config().layers);
+    while (tooMany - fit > 1) {
+        const std::uint32_t layers = fit + (tooMany - fit) / 2;
+        if (layersFit(layers, model, settings, device, freeBytes))
+            fit = layers;
+        else
+            tooMany = layers;
+    }
+    return fit;
+}
+
+} // namespace
+
+Status fitsDevice(const MemoryPlan &plan, const LoadedModel &model, const SessionSettings &settings,
+                  const Backend &device, const DeviceNeeds &needs, const DeviceMemoryUse &use)
+{
+    const std::uint64_t wanted = wantedBytes(plan, needs);
     if (wanted <= use.freeBytes)
         return {};
-    const std::uint64_t cache = plan.bytesOf(MemoryPart::KvCache);
+    const ModelConfig &config = model.config();
+    const std::uint64_t cache = plan.bytesOf(MemoryPart::KvCache, MemoryPlace::Device);
     const std::uint64_t rest = wanted - std::min(wanted, cache);
     std::string message = mebibytes(wanted) + " are needed on " + needs.device + " (weights " +
                           mebibytes(needs.weightBytes) + ", KV cache " + mebibytes(cache) + "), " +
@@ -85,6 +130,10 @@ Status fitsDevice(const MemoryPlan &plan, const SessionSettings &settings, const
         message += "at most " + std::to_string(tokens) + " tokens fit" +
                    smallerTypes(config, settings, room, tokens);
     }
+    if (const std::uint32_t layers = layersThatFit(model, settings, device, use.freeBytes); layers > 0)
+        message += "; or " + std::to_string(layers) + " of " + std::to_string(config.layers) +
+                   " layers on the device and the rest on the CPU (--device-layers " +
+                   std::to_string(layers) + ")";
     return makeError(ErrorCode::OutOfMemory,
                      "context of " + std::to_string(settings.contextTokens) + " tokens", std::move(message));
 }

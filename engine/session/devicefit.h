@@ -6,8 +6,8 @@
 namespace tokenloupe {
 
 /// Whether what the plan puts on a device has room in what is free there. OutOfMemory names the sizes and
-/// what would fit: a shorter context, smaller types of keys and values.
-Status fitsDevice(const MemoryPlan &plan, const SessionSettings &settings, const ModelConfig &config,
-                  const DeviceNeeds &needs, const DeviceMemoryUse &use);
+/// what would fit: a shorter context, smaller types of keys and values, fewer layers.
+Status fitsDevice(const MemoryPlan &plan, const LoadedModel &model, const SessionSettings &settings,
+                  const Backend &device, const DeviceNeeds &needs, const DeviceMemoryUse &use);
 
 } // namespace tokenloupe

@@ -79,11 +79,10 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     run->takeComputed();
     record.seed = prompt.seed;
     record.arithmetic = arithmeticOf(s.engine.settings);
-    record.device = s.backend->deviceName();
-    record.deviceBytesPerSecond = s.backend->bytesPerSecond();
+    s.noteDevice(record);
     record.prefillMs = watch.lap();
     if (s.measuring == Measuring::On)
-        record.operations = s.backend->takeOperationTimes();
+        record.operations = s.takeOperationTimes();
     ++s.started;
     s.active = run.get();
     s.runs.emplace(record.run, std::move(run));
@@ -153,8 +152,7 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     record.reusedTokens = run->cachedTokens();
     record.seed = seed;
     record.arithmetic = arithmeticOf(s.engine.settings);
-    record.device = s.backend->deviceName();
-    record.deviceBytesPerSecond = s.backend->bytesPerSecond();
+    s.noteDevice(record);
     record.droppedTurns = run->droppedTurns();
     record.parent = {parent.id(), step};
     ++s.started;
@@ -191,8 +189,7 @@ Status Session::setCacheUse(CacheUse use)
 
 void Session::measureOperations(Measuring measuring)
 {
-    m_state->measuring = measuring;
-    m_state->backend->measureOperations(measuring);
+    m_state->measure(measuring);
 }
 
 Result<std::span<const float>> Session::computeAfresh(std::span<const TokenId> tokens, std::stop_token stop)
@@ -280,6 +277,10 @@ const std::optional<DeviceNeeds> &Session::deviceNeeds() const
 const Backend &Session::backend() const
 {
     return *m_state->backend;
+}
+std::optional<std::uint32_t> Session::deviceLayers() const
+{
+    return m_state->host ? m_state->engine.settings.deviceLayers : std::nullopt;
 }
 const std::string &Session::fallbackReason() const
 {

@@ -44,12 +44,17 @@ struct SessionSettings
     std::uint32_t sinkTokens = 4; ///< OverflowPolicy::Streaming: first tokens that stay, in whole blocks
     BackendKind backend = BackendKind::Cpu;
     std::string device; ///< which of that backend's, by DeviceEntry::id; empty: the best
+    /// With a device: it computes the model's first so many layers, and the CPU the rest with the embedding
+    /// and the head. None, or as many as there are: it computes all of the model. 0: the CPU runs alone, as
+    /// if no device had been asked for.
+    std::optional<std::uint32_t> deviceLayers;
 
     bool operator==(const SessionSettings &) const = default;
 };
 
 /// What a session with these settings would take; the error that creating it would give for settings that do
-/// not go together. `needs`: of the device, where they are known; else its weights are counted as stored.
+/// not go together. `needs`: of the device, for as many layers, where they are known; else its weights are
+/// counted as stored.
 Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &settings,
                                const std::optional<DeviceNeeds> &needs = std::nullopt);
 
@@ -145,7 +150,9 @@ public:
     const SessionSettings &settings() const; ///< with defaults filled in, and the backend that runs
     const MemoryPlan &plan() const;
     const std::optional<DeviceNeeds> &deviceNeeds() const; ///< none: the CPU runs
-    const Backend &backend() const;
+    const Backend &backend() const;                        ///< where a device computes, the device's
+    /// How many layers the device computes, where it is only a part of the model.
+    std::optional<std::uint32_t> deviceLayers() const;
     /// Why the backend that was asked for is not the one that runs; empty: it is.
     const std::string &fallbackReason() const;
     /// The device failed: what was recorded stays and can be looked at, every computation is DeviceLost until

@@ -8,13 +8,14 @@ namespace tokenloupe {
 
 namespace {
 
-/// The error, and where a device has no room for the cache, how long a context it has room for.
+/// The error, and where a device that computes alone has no room for the cache, how long a context it has
+/// room for.
 Error withWhatFits(Error error, const Backend &backend, const MemoryPlan &plan,
                    const SessionSettings &settings)
 {
     const std::optional<DeviceMemoryUse> memory = backend.deviceMemory();
     const std::uint64_t perToken = plan.bytesOf(MemoryPart::KvCache) / settings.contextTokens;
-    if (error.code != ErrorCode::OutOfMemory || !memory || perToken == 0)
+    if (error.code != ErrorCode::OutOfMemory || !memory || settings.deviceLayers || perToken == 0)
         return error;
     error.message += "; a context of at most " + std::to_string(memory->freeBytes / perToken) +
                      " tokens fits, or keys and values of fewer bits";
@@ -67,23 +68,41 @@ Status Session::State::buildOn(std::shared_ptr<Backend> newBackend, SessionSetti
                                const std::stop_token &stop)
 {
     const ModelConfig &config = model->config();
+    const SessionParts parts = partsOf(own);
+    std::shared_ptr<Backend> newHost;
+    if (parts.isSplit()) {
+        auto cpu = maker(BackendKind::Cpu, own.threads);
+        if (!cpu)
+            return tl::unexpected(cpu.error());
+        newHost = std::move(*cpu);
+    }
     const PackingPlan packed = packing(*model->model, own);
-    auto needs = newBackend->needs(*model->model, own.precision, own.batchTokens, own.contextTokens);
+    auto needs = newBackend->needs(*model->model, own.precision, own.batchTokens, own.contextTokens,
+                                   parts.device.value_or(ModelPart()));
     const RunMemorySettings memory = memorySettings(*model, own, packed, needs);
-    auto newPlan = planFor(*model->model, packed, memory);
+    auto newPlan = planFor(*model->model, own, packed, memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
     if (Status fits = fitsMachine(*newPlan, own, memory); !fits)
         return fits;
     if (const auto use = newBackend->deviceMemory(); use && needs) {
-        if (Status fits = fitsDevice(*newPlan, own, config, *needs, *use); !fits)
+        if (Status fits = fitsDevice(*newPlan, *model, own, *newBackend, *needs, *use); !fits)
             return fits;
     }
-    if (own.backend == BackendKind::Cpu) // elsewhere they are those that the CPU would have
-        own.threads = newBackend->threads();
-    if (Status ready = newBackend->prepare(model->model, own.precision, progress, stop); !ready)
+    if (parts.cpu) // elsewhere they are those that the CPU would have
+        own.threads = (newHost ? newHost : newBackend)->threads();
+    if (Status ready = newBackend->prepare(model->model, own.precision, parts.device.value_or(ModelPart()),
+                                           progress, stop);
+        !ready)
         return ready;
-    auto transformer = Transformer::create(model->model, newBackend, own.batchTokens, progress, stop);
+    std::vector<TransformerPart> backends = {{newBackend, config.layers}};
+    if (newHost) {
+        if (Status ready = newHost->prepare(model->model, own.precision, *parts.cpu, progress, stop); !ready)
+            return ready;
+        backends = {{newBackend, *own.deviceLayers}, {newHost, config.layers}};
+    }
+    auto transformer =
+        Transformer::create(model->model, std::move(backends), own.batchTokens, progress, stop);
     if (!transformer)
         return tl::unexpected(transformer.error());
     KvCacheSettings room;
@@ -92,7 +111,7 @@ Status Session::State::buildOn(std::shared_ptr<Backend> newBackend, SessionSetti
     room.sequences = own.sequences;
     room.batchTokens = own.batchTokens;
     room.keyPhase = memory.keyPhase;
-    auto cache = KvCache::create(room, newBackend->kvAllocator());
+    auto cache = KvCache::create(room, (*transformer)->kvAllocators());
     if (!cache)
         return tl::unexpected(withWhatFits(cache.error(), *newBackend, *newPlan, own));
 
@@ -104,7 +123,8 @@ Status Session::State::buildOn(std::shared_ptr<Backend> newBackend, SessionSetti
     engine.cache = std::make_unique<KvCache>(std::move(*cache));
     engine.transformer = std::move(*transformer);
     backend = std::move(newBackend);
-    backend->measureOperations(measuring);
+    host = std::move(newHost);
+    measure(measuring);
     plan = std::move(*newPlan);
     deviceNeeds = std::move(needs);
     tokenWeightBytes = weightBytesRead(*model->model);

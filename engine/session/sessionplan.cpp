@@ -72,7 +72,20 @@ Result<SessionSettings> completed(SessionSettings settings, const ModelConfig &c
         return tl::unexpected(good.error());
     if (Status good = checkCacheUse(settings.cacheUse, settings.overflow); !good)
         return tl::unexpected(good.error());
+    if (settings.deviceLayers == 0U)
+        settings.backend = BackendKind::Cpu;
+    if (settings.deviceLayers && *settings.deviceLayers >= config.layers)
+        settings.deviceLayers.reset();
     return settings;
+}
+
+SessionParts partsOf(const SessionSettings &settings)
+{
+    if (settings.backend == BackendKind::Cpu)
+        return {std::nullopt, ModelPart()};
+    if (!settings.deviceLayers)
+        return {ModelPart(), std::nullopt};
+    return {ModelPart::before(*settings.deviceLayers), ModelPart::from(*settings.deviceLayers)};
 }
 
 KeyPhase keyPhaseOf(OverflowPolicy policy)
@@ -100,36 +113,43 @@ RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings
     memory.threads = static_cast<std::uint32_t>(settings.threads);
     memory.vocabulary = vocabularyFacts(*model.model);
     memory.packedBytes = packing.packedBytes;
-    memory.quantizedBytes = quantizedBytesBeside(*model.model, packing);
-    if (settings.backend != BackendKind::Cpu) {
+    const SessionParts parts = partsOf(settings);
+    memory.quantizedBytes = quantizedBytesBeside(*model.model, packing, parts.cpu.value_or(ModelPart()));
+    if (parts.device) {
         memory.device = needs.value_or(DeviceNeeds());
         if (!needs)
-            memory.device->weightBytes = model.model->weightsBytes();
+            memory.device->weightBytes = model.model->weightsBytes(*parts.device);
+        if (parts.cpu)
+            memory.deviceLayers = settings.deviceLayers;
     }
     return memory;
 }
 
 PackingPlan packing(const Model &model, const SessionSettings &settings)
 {
-    const bool isPacked = settings.precision == Precision::Fast && settings.backend == BackendKind::Cpu;
-    return isPacked ? packingPlan(model) : PackingPlan();
+    const SessionParts parts = partsOf(settings);
+    return parts.cpu && settings.precision == Precision::Fast ? packingPlan(model, *parts.cpu)
+                                                              : PackingPlan();
 }
 
-Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const RunMemorySettings &memory)
+Result<MemoryPlan> planFor(const Model &model, const SessionSettings &settings, const PackingPlan &packing,
+                           const RunMemorySettings &memory)
 {
-    return planMemory(model.config(), model.weightsBytes() - packing.fileBytes + packing.packedBytes, memory);
+    const std::uint64_t stored = model.weightsBytes(partsOf(settings).cpu.value_or(ModelPart()));
+    return planMemory(model.config(), stored - packing.fileBytes + packing.packedBytes, memory);
 }
 
 Status fitsMachine(const MemoryPlan &plan, const SessionSettings &settings, const RunMemorySettings &memory)
 {
-    if (settings.backend != BackendKind::Cpu)
+    if (!partsOf(settings).cpu)
         return {}; // another memory, which says by itself what fits
-    const std::uint64_t wanted =
-        plan.total() - plan.bytesOf(MemoryPart::Weights) + memory.packedBytes + memory.quantizedBytes;
+    const std::uint64_t wanted = plan.bytesIn(MemoryPlace::Host) -
+                                 plan.bytesOf(MemoryPart::Weights, MemoryPlace::Host) + memory.packedBytes +
+                                 memory.quantizedBytes;
     const std::uint64_t machine = physicalMemory();
     if (wanted <= machine)
         return {};
-    const std::uint64_t cache = plan.bytesOf(MemoryPart::KvCache);
+    const std::uint64_t cache = plan.bytesOf(MemoryPart::KvCache, MemoryPlace::Host);
     const std::uint64_t rest = wanted - cache;
     const std::uint64_t perToken = std::max<std::uint64_t>(1, cache / settings.contextTokens);
     const std::uint64_t fits = rest < machine ? (machine - rest) / perToken : 0;
@@ -146,7 +166,7 @@ Result<MemoryPlan> sessionPlan(const LoadedModel &model, const SessionSettings &
     if (!complete)
         return tl::unexpected(complete.error());
     const PackingPlan packed = packing(*model.model, *complete);
-    return planFor(*model.model, packed, memorySettings(model, *complete, packed, needs));
+    return planFor(*model.model, *complete, packed, memorySettings(model, *complete, packed, needs));
 }
 
 SessionSettings fittedTo(const LoadedModel &model, SessionSettings settings)

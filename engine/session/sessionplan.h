@@ -17,12 +17,23 @@ Status checkCacheUse(CacheUse use, OverflowPolicy overflow);
 KeyPhase keyPhaseOf(OverflowPolicy policy);
 RunArithmetic arithmeticOf(const SessionSettings &settings);
 
-/// What the weights will look like in memory.
+/// What of the model each computes, by settings with the defaults filled in.
+struct SessionParts
+{
+    std::optional<ModelPart> device;
+    std::optional<ModelPart> cpu;
+
+    bool isSplit() const { return device && cpu; }
+};
+SessionParts partsOf(const SessionSettings &settings);
+
+/// What the weights that the CPU reads will look like in memory.
 PackingPlan packing(const Model &model, const SessionSettings &settings);
 RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings,
                                  const PackingPlan &packing,
                                  const std::optional<DeviceNeeds> &needs = std::nullopt);
-Result<MemoryPlan> planFor(const Model &model, const PackingPlan &packing, const RunMemorySettings &memory);
+Result<MemoryPlan> planFor(const Model &model, const SessionSettings &settings, const PackingPlan &packing,
+                           const RunMemorySettings &memory);
 
 /// What is anonymous memory of the plan must fit this machine: weights that are neither packed nor quantised
 /// are a mapping of their file. OutOfMemory names the context that would fit.

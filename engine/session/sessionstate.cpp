@@ -29,14 +29,20 @@ double Stopwatch::lap()
 
 Status SessionEngine::checkMemory(std::uint32_t tokens) const
 {
-    if (!cache->pools().front().isOnHost())
-        return {}; // a device has given all of it already
     // Reading the system's counters for every token would cost more than the answer is worth: single tokens
     // ask once a block.
     if (tokens < settings.blockTokens && cache->counters().writtenTokens % settings.blockTokens != 0)
         return {};
+    std::uint64_t perToken = 0;
+    for (const BlockPool &pool : cache->pools()) {
+        if (!pool.isOnHost())
+            continue; // a device has given all of it already
+        for (const std::uint32_t layer : pool.group().layers)
+            perToken += cache->shape().bytesPerToken(layer);
+    }
+    if (perToken == 0)
+        return {};
     const std::uint64_t available = availableMemoryBytes();
-    const std::uint64_t perToken = cache->shape().bytesPerToken();
     const std::uint64_t wanted = perToken * std::max(tokens, settings.blockTokens);
     if (available == 0 || available >= wanted + memoryToLeave)
         return {};
@@ -58,6 +64,32 @@ Status Session::State::checkTokens(std::span<const TokenId> ids, std::string_vie
                                  std::to_string(vocabulary));
     }
     return {};
+}
+
+void Session::State::measure(Measuring wanted)
+{
+    measuring = wanted;
+    backend->measureOperations(wanted);
+    if (host)
+        host->measureOperations(wanted);
+}
+
+OperationTimes Session::State::takeOperationTimes() const
+{
+    OperationTimes times = backend->takeOperationTimes();
+    if (host) {
+        const OperationTimes more = host->takeOperationTimes();
+        for (std::size_t i = 0; i < operationCount; ++i)
+            times.ms[i] += more.ms[i];
+    }
+    return times;
+}
+
+void Session::State::noteDevice(RunRecord &record) const
+{
+    record.device = backend->deviceName();
+    // What a step reads comes from two memories where a device has a part: the speed of one says nothing.
+    record.deviceBytesPerSecond = host ? 0.0 : backend->bytesPerSecond();
 }
 
 void Session::State::endRuns()

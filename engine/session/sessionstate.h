@@ -13,7 +13,8 @@ struct Session::State
     std::shared_ptr<const LoadedModel> model;
     MemoryPlan plan;
     BackendMaker maker;
-    std::shared_ptr<Backend> backend;
+    std::shared_ptr<Backend> backend; ///< the device's, where one computes
+    std::shared_ptr<Backend> host;    ///< the CPU, where a device computes a part of the model; else null
     std::string fallbackReason;
     std::optional<DeviceNeeds> deviceNeeds;
     Measuring measuring = Measuring::Off;
@@ -38,7 +39,10 @@ struct Session::State
     void endRuns();
     /// The run's seed is what counts: settings that carry another one are copied with it, once.
     std::shared_ptr<const SamplerSettings> withSeed(const std::shared_ptr<const SamplerSettings> &given);
-    void forgetTimes() const; ///< of passes that belong to no step
+    void measure(Measuring wanted);
+    OperationTimes takeOperationTimes() const; ///< of all backends: they work one after the other
+    void forgetTimes() const;                  ///< of passes that belong to no step
+    void noteDevice(RunRecord &record) const;
     /// What the pass that just ended cost; `ms` of it.
     PassCost costOf(double ms, std::uint32_t computedTokens) const;
     void record(StepRecord &step, std::span<const float> row, const LogitStatistics &statistics) const;

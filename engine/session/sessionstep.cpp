@@ -72,7 +72,7 @@ Session::State::withSeed(const std::shared_ptr<const SamplerSettings> &given)
 void Session::State::forgetTimes() const
 {
     if (measuring == Measuring::On)
-        (void)backend->takeOperationTimes();
+        (void)takeOperationTimes();
 }
 
 PassCost Session::State::costOf(double ms, std::uint32_t computedTokens) const
@@ -80,7 +80,7 @@ PassCost Session::State::costOf(double ms, std::uint32_t computedTokens) const
     PassCost cost;
     cost.ms = ms;
     if (measuring == Measuring::On)
-        cost.operations = backend->takeOperationTimes();
+        cost.operations = takeOperationTimes();
     if (computedTokens == 1)
         cost.readBytes =
             tokenWeightBytes + kvBytesRead(engine.cache->shape(), engine.cache->tokens(active->sequence()));

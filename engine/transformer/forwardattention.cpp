@@ -49,9 +49,9 @@ Status ForwardPass::addAttention(LayerIndex layer, const LayerWeights &weights, 
     const Activations projected = matrix(m_state.layout.work, m_config.embedding);
     const std::array<Projection, 1> output = {Projection{&weights.output, &weights.outputBias, projected}};
     return inOrder(
-        [&] { return m_backend.multiply(attended, output); },
+        [&] { return backend().multiply(attended, output); },
         [&] { return norm(projected, weights.attentionPostNorm, weights.attentionPostNormBias, projected); },
-        [&] { return m_backend.add(projected, residual); },
+        [&] { return backend().add(projected, residual); },
         [&] { return tap(TapPoint::AttentionResidual, layer, residual); });
 }
 
@@ -64,19 +64,19 @@ Status ForwardPass::project(LayerIndex layer, const LayerWeights &weights, Activ
     const RopeParams rope = rotation(layer);
     const bool rotates = m_config.rotates(layer.value());
     const bool storesRotated = m_view.keyPhase() == KeyPhase::Rotated;
-    const auto store = [&] { return m_backend.storeKv(key, value, layer, m_firstPosition, m_view); };
+    const auto store = [&] { return backend().storeKv(key, value, layer, m_firstPosition, m_view); };
     const auto nothing = [] { return Status(); };
     const auto rotate = [&](Activations heads) {
-        return rotates ? m_backend.rope(heads, m_firstPosition, rope) : Status();
+        return rotates ? backend().rope(heads, m_firstPosition, rope) : Status();
     };
     const auto clamp = [&](Activations values) {
-        return m_config.queryKeyValueClamp > 0.0F ? m_backend.clamp(values, m_config.queryKeyValueClamp)
+        return m_config.queryKeyValueClamp > 0.0F ? backend().clamp(values, m_config.queryKeyValueClamp)
                                                   : Status();
     };
     // Keys that are stored unrotated are rotated by who reads them; here only for someone who looks.
     const bool rotatesKey = storesRotated || wants(TapPoint::KeyRotated, layer);
     return inOrder(
-        [&] { return m_backend.multiply(input, projections); }, [&] { return clamp(query); },
+        [&] { return backend().multiply(input, projections); }, [&] { return clamp(query); },
         [&] { return clamp(key); }, [&] { return clamp(value); },
         [&] { return normHeads(weights, query, key); }, [&] { return tap(TapPoint::Query, layer, query); },
         [&] { return tap(TapPoint::Key, layer, key); }, [&] { return tap(TapPoint::Value, layer, value); },
@@ -131,17 +131,17 @@ Status ForwardPass::attend(LayerIndex layer, Activations query, Activations outp
     if (m_view.keyPhase() == KeyPhase::Unrotated)
         params.keyRotation = rotation(layer);
     if (!wants(TapPoint::AttentionWeights, layer))
-        return m_backend.attend(query, m_view, params, output);
+        return backend().attend(query, m_view, params, output);
 
     const std::uint64_t columns =
         std::uint64_t(m_config.heads) * (params.firstPosition + static_cast<std::uint64_t>(m_rows));
-    if (Status got = m_state.reserve(m_state.weights, columns * static_cast<std::uint64_t>(m_rows),
-                                     "attention weights");
+    if (Status got = reserveFloats(backend(), m_part->weights, columns * static_cast<std::uint64_t>(m_rows),
+                                   "attention weights");
         !got)
         return got;
-    params.weights = reinterpret_cast<float *>(m_state.weights->data());
+    params.weights = reinterpret_cast<float *>(m_part->weights->data());
     const Activations weights{params.weights, m_rows, static_cast<std::int64_t>(columns)};
-    return inOrder([&] { return m_backend.attend(query, m_view, params, output); },
+    return inOrder([&] { return backend().attend(query, m_view, params, output); },
                    [&] { return tap(TapPoint::AttentionWeights, layer, weights); });
 }
 

@@ -25,7 +25,7 @@ Status ForwardPass::feedForward(LayerIndex layer, const LayerWeights &weights)
         },
         [&] { return tap(TapPoint::FeedForwardOutput, layer, work); },
         [&] { return norm(work, weights.feedForwardPostNorm, weights.feedForwardPostNormBias, work); },
-        [&] { return m_backend.add(work, residual); },
+        [&] { return backend().add(work, residual); },
         [&] { return tap(TapPoint::LayerOutput, layer, residual); });
 }
 
@@ -39,11 +39,11 @@ Status ForwardPass::dense(LayerIndex layer, const LayerWeights &weights, Activat
     const std::array<Projection, 2> both = {Projection{&weights.up, &weights.upBias, up},
                                             Projection{&weights.gate, &weights.gateBias, gate}};
     const std::array<Projection, 1> down = {Projection{&weights.down, &weights.downBias, output}};
-    return inOrder([&] { return m_backend.multiply(input, std::span(both).first(isGated ? 2 : 1)); },
+    return inOrder([&] { return backend().multiply(input, std::span(both).first(isGated ? 2 : 1)); },
                    [&] { return isGated ? tap(TapPoint::Gate, layer, gate) : Status(); },
                    [&] { return tap(TapPoint::Up, layer, up); },
-                   [&] { return m_backend.activate(m_spec.activation, gate, up, gate); },
-                   [&] { return m_backend.multiply(gate, down); });
+                   [&] { return backend().activate(m_spec.activation, gate, up, gate); },
+                   [&] { return backend().multiply(gate, down); });
 }
 
 Status ForwardPass::experts(LayerIndex layer, const LayerWeights &weights, Activations input,
@@ -61,8 +61,8 @@ Status ForwardPass::experts(LayerIndex layer, const LayerWeights &weights, Activ
     params.rows = ownRows(at.expertRows, chosen, m_config.embedding);
     params.gate = ownRows(at.gate, chosen, m_config.expertFeedForward);
     params.up = ownRows(at.up, chosen, m_config.expertFeedForward);
-    return inOrder([&] { return m_backend.multiply(input, route); },
-                   [&] { return m_backend.experts(input, router, params, output); },
+    return inOrder([&] { return backend().multiply(input, route); },
+                   [&] { return backend().experts(input, router, params, output); },
                    [&] { return tap(TapPoint::Router, layer, router); });
 }
 

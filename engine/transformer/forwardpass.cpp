@@ -26,14 +26,14 @@ Status Transformer::State::turnFor(std::uint32_t contextTokens)
     return {};
 }
 
-Status Transformer::State::reserve(std::unique_ptr<BackendBuffer> &buffer, std::uint64_t floats,
-                                   std::string_view what)
+Status reserveFloats(Backend &backend, std::unique_ptr<BackendBuffer> &buffer, std::uint64_t floats,
+                     std::string_view what)
 {
     const std::uint64_t bytes = floats * sizeof(float);
     if (buffer && buffer->bytes() >= bytes)
         return {};
     buffer.reset(); // first, so that both are never held at once
-    Result<std::unique_ptr<BackendBuffer>> larger = backend->allocate(bytes, what);
+    Result<std::unique_ptr<BackendBuffer>> larger = backend.allocate(bytes, what);
     if (!larger)
         return tl::unexpected(std::move(larger.error()));
     buffer = std::move(*larger);
@@ -47,21 +47,21 @@ ForwardPass::ForwardPass(Transformer::State &state, const ForwardRequest &reques
     , m_view(view)
     , m_config(state.model->config())
     , m_spec(m_config.spec)
-    , m_backend(*state.backend)
+    , m_part(&state.parts.back())
     , m_firstPosition(firstPosition)
     , m_rows(static_cast<std::int64_t>(request.tokens.size()))
 {}
 
 Activations ForwardPass::matrix(std::uint64_t offset, std::uint64_t columns) const
 {
-    auto *memory = reinterpret_cast<float *>(m_state.activations->data());
+    auto *memory = reinterpret_cast<float *>(m_part->activations->data());
     const auto width = static_cast<std::int64_t>(columns);
     return {memory + offset + static_cast<std::uint64_t>(m_firstRow) * columns, m_rows, width};
 }
 
 Activations ForwardPass::ownRows(std::uint64_t offset, std::int64_t rows, std::uint64_t columns) const
 {
-    auto *memory = reinterpret_cast<float *>(m_state.activations->data());
+    auto *memory = reinterpret_cast<float *>(m_part->activations->data());
     return {memory + offset, rows, static_cast<std::int64_t>(columns)};
 }
 
@@ -81,7 +81,7 @@ Status ForwardPass::tap(TapPoint point, LayerIndex layer, Activations values)
     if (!wants(point, layer))
         return {};
     const Result<std::span<const float>> host =
-        m_backend.read(values.data, static_cast<std::size_t>(values.rows * values.columns));
+        backend().read(values.data, static_cast<std::size_t>(values.rows * values.columns));
     if (!host)
         return tl::unexpected(host.error());
     m_request.tap->take(point, layer, m_firstPosition, *host);
@@ -99,66 +99,98 @@ Result<std::span<const float>> ForwardPass::run()
     const std::uint64_t vocabulary = m_config.vocabulary;
     const auto rows = static_cast<std::uint64_t>(logitRows());
     // Here, so that a backend that remembers the operations finds their memory where it was.
-    if (Status got = m_state.reserve(m_state.logits, rows * vocabulary, "logits"); !got)
+    if (Status got = reserveFloats(backend(), m_state.logits, rows * vocabulary, "logits"); !got)
         return tl::unexpected(std::move(got.error()));
-    const bool isDirect = !m_request.target.empty() && rows == 1 && m_backend.isInHostMemory();
+    const bool isDirect = !m_request.target.empty() && rows == 1 && backend().isInHostMemory();
     m_logits = isDirect ? m_request.target.data() : reinterpret_cast<float *>(m_state.logits->data());
 
-    const PassRequest pass{m_request.tokens, m_firstPosition,
-                           logitRows(),      m_request.tap != nullptr,
-                           &m_view,          m_state.activations->data(),
-                           m_logits};
-    for (PassEnd end = PassEnd::Again; end == PassEnd::Again;) {
-        const Result<PassStart> start = m_backend.beginPass(pass);
-        if (!start)
-            return tl::unexpected(start.error());
-        if (*start == PassStart::Replayed)
-            break;
-        if (Status status = operations(); !status) {
-            m_backend.abandonPass();
-            return tl::unexpected(std::move(status.error()));
-        }
-        const Result<PassEnd> ended = m_backend.endPass();
-        if (!ended)
-            return tl::unexpected(ended.error());
-        end = *ended;
-    }
+    if (Status done = compute(); !done)
+        return tl::unexpected(std::move(done.error()));
     const std::uint64_t wanted = m_request.rows == LogitRows::All ? rows : 1;
     const Result<std::span<const float>> logits =
-        m_backend.read(m_logits + (rows - wanted) * vocabulary, wanted * vocabulary);
+        backend().read(m_logits + (rows - wanted) * vocabulary, wanted * vocabulary);
     if (!logits || isDirect || m_request.target.empty())
         return logits;
     std::copy(logits->begin(), logits->end(), m_request.target.begin());
     return m_request.target;
 }
 
+Status ForwardPass::compute()
+{
+    if (!isSplit())
+        return runPart();
+    Part &first = m_state.parts.front();
+    Part &last = m_state.parts.back();
+    return inOrder([&] { return embed(); }, [&] { return handOver(first); }, [&] { return runPart(); },
+                   [&] { return handOver(last); }, [&] { return runPart(); });
+}
+
+Status ForwardPass::handOver(Part &next)
+{
+    const Activations from = matrix(m_state.layout.residual, m_config.embedding);
+    const Result<std::span<const float>> rows =
+        backend().read(from.data, static_cast<std::size_t>(from.rows * from.columns));
+    if (!rows)
+        return tl::unexpected(rows.error());
+    m_part = &next;
+    return backend().write(*rows, matrix(m_state.layout.residual, m_config.embedding).data);
+}
+
+Status ForwardPass::runPart()
+{
+    const PassRequest pass{m_request.tokens,
+                           m_firstPosition,
+                           isAtEnd() ? logitRows() : 0,
+                           m_request.tap != nullptr,
+                           &m_view,
+                           m_part->activations->data(),
+                           isAtEnd() ? m_logits : nullptr};
+    for (PassEnd end = PassEnd::Again; end == PassEnd::Again;) {
+        const Result<PassStart> start = backend().beginPass(pass);
+        if (!start)
+            return tl::unexpected(start.error());
+        if (*start == PassStart::Replayed)
+            return {};
+        if (Status status = operations(); !status) {
+            backend().abandonPass();
+            return status;
+        }
+        const Result<PassEnd> ended = backend().endPass();
+        if (!ended)
+            return tl::unexpected(ended.error());
+        end = *ended;
+    }
+    return {};
+}
+
+/// Of a part; the last one of a model that is split finds the tokens embedded.
 Status ForwardPass::operations()
 {
     m_firstRow = 0;
     m_rows = static_cast<std::int64_t>(m_request.tokens.size());
-    Status status = embed();
-    for (std::uint32_t layer = 0; status && layer < m_config.layers; ++layer) {
+    Status status = isSplit() ? Status() : embed();
+    for (std::uint32_t layer = m_part->firstLayer; status && layer < m_part->endLayer; ++layer) {
         if (m_request.stop.stop_requested())
             return makeError(ErrorCode::Cancelled, "forward pass",
                              "stopped before layer " + std::to_string(layer));
         status = runLayer(LayerIndex(layer));
     }
-    return status ? head() : status;
+    return status && isAtEnd() ? head() : status;
 }
 
 Status ForwardPass::embed()
 {
     const ModelWeights &weights = m_state.model->weights();
     const Activations residual = matrix(m_state.layout.residual, m_config.embedding);
-    return inOrder([&] { return m_backend.embed(weights.tokenEmbedding, m_request.tokens, residual); },
+    return inOrder([&] { return backend().embed(weights.tokenEmbedding, m_request.tokens, residual); },
                    [&] {
                        return m_config.embeddingScale == 1.0F
                                   ? Status()
-                                  : m_backend.scale(residual, m_config.embeddingScale);
+                                  : backend().scale(residual, m_config.embeddingScale);
                    },
                    [&] {
                        return weights.positionEmbedding.isPresent()
-                                  ? m_backend.addRows(weights.positionEmbedding, m_firstPosition, residual)
+                                  ? backend().addRows(weights.positionEmbedding, m_firstPosition, residual)
                                   : Status();
                    },
                    [&] { return norm(residual, weights.embeddingNorm, weights.embeddingNormBias, residual); },
@@ -169,7 +201,7 @@ Status ForwardPass::norm(Activations values, const Weight &gain, const Weight &b
 {
     if (!gain.isPresent())
         return {};
-    return m_backend.norm(values, {m_spec.norm, &gain, &bias, m_config.normEpsilon, m_spec.normGainOffset},
+    return backend().norm(values, {m_spec.norm, &gain, &bias, m_config.normEpsilon, m_spec.normGainOffset},
                           output);
 }
 
@@ -197,9 +229,9 @@ Status ForwardPass::head()
     const Activations input = matrix(m_state.layout.work, m_config.embedding);
     const Activations logits{m_logits, m_rows, m_config.vocabulary};
     const std::array<Projection, 1> output = {Projection{&weights.outputHead, nullptr, logits}};
-    return inOrder([&] { return m_backend.multiply(input, output); },
+    return inOrder([&] { return backend().multiply(input, output); },
                    [&] {
-                       return m_config.logitSoftCap > 0.0F ? m_backend.softCap(logits, m_config.logitSoftCap)
+                       return m_config.logitSoftCap > 0.0F ? backend().softCap(logits, m_config.logitSoftCap)
                                                            : Status();
                    },
                    [&] { return tap(TapPoint::Logits, {}, logits); });

@@ -14,23 +14,34 @@ namespace tokenloupe {
 /// What stays between the forward passes of one transformer.
 struct Transformer::State
 {
+    /// Layers of the model, and what their backend has for them.
+    struct Part
+    {
+        std::shared_ptr<Backend> backend;
+        std::uint32_t firstLayer = 0;
+        std::uint32_t endLayer = 0;
+        std::unique_ptr<BackendBuffer> activations;
+        std::unique_ptr<BackendBuffer> weights; ///< attention weights; only once somebody taps them
+    };
+
     std::shared_ptr<const Model> model;
-    std::shared_ptr<Backend> backend;
+    std::vector<Part> parts; ///< the last has the model's ends
     std::uint32_t maxBatch = 0;
     Rotary rotary;                   ///< of layers that see everything
     Rotary localRotary;              ///< of layers with a window
     std::uint32_t rotaryContext = 0; ///< that both are for
     std::vector<float> slopes;       ///< ALiBi, one a head
     ActivationLayout layout;
-    std::unique_ptr<BackendBuffer> activations;
-    std::unique_ptr<BackendBuffer> logits;  ///< grows when all rows are asked for
-    std::unique_ptr<BackendBuffer> weights; ///< attention weights; only once somebody taps them
+    std::unique_ptr<BackendBuffer> logits; ///< of the last part; grows when all rows are asked for
 
     /// Rotations for a context of so many tokens.
     Status turnFor(std::uint32_t contextTokens);
-    /// `buffer` with room for so many floats.
-    Status reserve(std::unique_ptr<BackendBuffer> &buffer, std::uint64_t floats, std::string_view what);
+    std::uint32_t splitLayer() const { return parts.size() > 1 ? parts.front().endLayer : 0; }
 };
+
+/// `buffer` with room for so many floats.
+Status reserveFloats(Backend &backend, std::unique_ptr<BackendBuffer> &buffer, std::uint64_t floats,
+                     std::string_view what);
 
 /// Runs steps in order until one fails.
 template <class... Steps>
@@ -52,7 +63,17 @@ public:
     Result<std::span<const float>> run();
 
 private:
-    /// Operations of the whole pass, from its tokens to its logits.
+    using Part = Transformer::State::Part;
+
+    Backend &backend() const { return *m_part->backend; }
+    bool isSplit() const { return m_state.parts.size() > 1; }
+    bool isAtEnd() const { return m_part == &m_state.parts.back(); }
+    /// From the tokens to the logits, through all parts.
+    Status compute();
+    /// The residual stream goes on in another part's memory.
+    Status handOver(Part &next);
+    /// What a part computes as one pass of its backend, replayed where that remembers it.
+    Status runPart();
     Status operations();
     Status embed();
     Status runLayer(LayerIndex layer);
@@ -92,7 +113,7 @@ private:
     KvView m_view;
     const ModelConfig &m_config;
     const ArchitectureSpec &m_spec;
-    Backend &m_backend;
+    Part *m_part;                  // whose operations come next
     std::uint32_t m_firstPosition; // of the batch
     float *m_logits = nullptr;     // (logitRows × vocabulary)
     std::int64_t m_firstRow = 0;   // of the batch's rows that are still followed

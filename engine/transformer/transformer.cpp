@@ -96,12 +96,27 @@ Status checkPositions(const Weight &positions, std::uint32_t before, std::size_t
                          " positions, the sequence would have " + std::to_string(before + tokens));
 }
 
-Status checkCache(const KvShape &shape, const ModelConfig &config)
+Status checkCache(const KvShape &shape, const ModelConfig &config, std::uint32_t splitLayer)
 {
-    if (shape.layers == kvLayers(config))
-        return {};
-    return makeError(ErrorCode::InvalidArgument, "forward pass",
-                     "the KV cache has the shape of another model");
+    if (shape.layers != kvLayers(config))
+        return makeError(ErrorCode::InvalidArgument, "forward pass",
+                         "the KV cache has the shape of another model");
+    if (shape.splitLayer != splitLayer)
+        return makeError(ErrorCode::InvalidArgument, "forward pass",
+                         "the KV cache is split before layer " + std::to_string(shape.splitLayer) +
+                             ", the model before layer " + std::to_string(splitLayer));
+    return {};
+}
+
+/// One part or two, with layers each.
+Status checkParts(std::span<const TransformerPart> parts, std::uint32_t layers)
+{
+    const bool isGood = !parts.empty() && parts.size() <= 2 && parts.back().endLayer == layers &&
+                        (parts.size() == 1 || (parts[0].endLayer > 0 && parts[0].endLayer < layers));
+    return isGood
+               ? Status()
+               : makeError(ErrorCode::InvalidArgument, "forward pass",
+                           "the parts are not those of a model with " + std::to_string(layers) + " layers");
 }
 
 } // namespace
@@ -117,7 +132,19 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const M
                                                          std::uint32_t maxBatch, Progress *progress,
                                                          std::stop_token stop)
 {
-    assert(model && backend);
+    assert(model);
+    const std::uint32_t layers = model->config().layers;
+    return create(std::move(model), {{std::move(backend), layers}}, maxBatch, progress, std::move(stop));
+}
+
+Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const Model> model,
+                                                         std::vector<TransformerPart> parts,
+                                                         std::uint32_t maxBatch, Progress *progress,
+                                                         std::stop_token stop)
+{
+    assert(model);
+    if (Status good = checkParts(parts, model->config().layers); !good)
+        return tl::unexpected(std::move(good.error()));
     if (Status good = checkModel(*model, progress, stop); !good)
         return tl::unexpected(std::move(good.error()));
     const Result<ActivationLayout> layout = activationLayout(model->config(), maxBatch);
@@ -126,15 +153,23 @@ Result<std::unique_ptr<Transformer>> Transformer::create(std::shared_ptr<const M
 
     auto state = std::make_unique<State>();
     state->model = std::move(model);
-    state->backend = std::move(backend);
     state->maxBatch = maxBatch;
     state->layout = *layout;
     state->slopes = alibiSlopes(state->model->config());
     if (Status good = state->turnFor(std::max(state->model->config().contextTrain, 1U)); !good)
         return tl::unexpected(std::move(good.error()));
-    if (Status got = state->reserve(state->activations, layout->total, "activations"); !got)
-        return tl::unexpected(std::move(got.error()));
-    if (Status got = state->reserve(state->logits, state->model->config().vocabulary, "logits"); !got)
+    std::uint32_t firstLayer = 0;
+    for (TransformerPart &part : parts) {
+        assert(part.backend);
+        state->parts.push_back({std::move(part.backend), firstLayer, part.endLayer, {}, {}});
+        State::Part &own = state->parts.back();
+        if (Status got = reserveFloats(*own.backend, own.activations, layout->total, "activations"); !got)
+            return tl::unexpected(std::move(got.error()));
+        firstLayer = part.endLayer;
+    }
+    if (Status got = reserveFloats(*state->parts.back().backend, state->logits,
+                                   state->model->config().vocabulary, "logits");
+        !got)
         return tl::unexpected(std::move(got.error()));
     return std::unique_ptr<Transformer>(new Transformer(std::move(state)));
 }
@@ -145,7 +180,7 @@ Result<std::span<const float>> Transformer::forward(const ForwardRequest &reques
     const ModelConfig &config = m_state->model->config();
     if (Status good = checkRequest(request, config, m_state->maxBatch); !good)
         return tl::unexpected(std::move(good.error()));
-    if (Status good = checkCache(cache.shape(), config); !good)
+    if (Status good = checkCache(cache.shape(), config, m_state->splitLayer()); !good)
         return tl::unexpected(std::move(good.error()));
     const std::uint32_t before = cache.tokens(sequence);
     if (Status good =
@@ -178,22 +213,29 @@ KvShape Transformer::kvShape(KvType keys, KvType values) const
     shape.layers = kvLayers(m_state->model->config());
     shape.keyType = keys;
     shape.valueType = values;
+    shape.splitLayer = m_state->splitLayer();
     return shape;
+}
+
+std::vector<KvAllocator> Transformer::kvAllocators()
+{
+    std::vector<KvAllocator> allocators;
+    for (State::Part &part : m_state->parts)
+        allocators.push_back(part.backend->kvAllocator());
+    return allocators;
 }
 
 std::uint64_t Transformer::scratchBytes() const
 {
-    return m_state->activations->bytes();
+    std::uint64_t bytes = 0;
+    for (const State::Part &part : m_state->parts)
+        bytes += part.activations->bytes();
+    return bytes;
 }
 
 const Model &Transformer::model() const
 {
     return *m_state->model;
-}
-
-Backend &Transformer::backend()
-{
-    return *m_state->backend;
 }
 
 } // namespace tokenloupe

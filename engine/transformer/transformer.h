@@ -64,14 +64,27 @@ struct ForwardRequest
     std::stop_token stop; ///< checked between layers; on Cancelled the sequence is as before the call
 };
 
-/// The forward pass of one model on one backend. Owns its scratch memory, sized by the batch.
-/// Used by the engine thread only.
+/// A backend that computes layers of a model, up to `endLayer`. The last of a model's parts also has its
+/// ends: the embedding and the head.
+struct TransformerPart
+{
+    std::shared_ptr<Backend> backend;
+    std::uint32_t endLayer = 0; ///< behind its last
+};
+
+/// The forward pass of one model on one backend, or with its first layers on one and the rest on another.
+/// Owns its scratch memory, sized by the batch. Used by the engine thread only.
 class Transformer
 {
 public:
     /// `maxBatch`: the most tokens of one forward call.
     static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const Model> model,
                                                        std::shared_ptr<Backend> backend,
+                                                       std::uint32_t maxBatch, Progress *progress = nullptr,
+                                                       std::stop_token stop = {});
+    /// `parts` in the order of their layers; the last ends with the model's last.
+    static Result<std::unique_ptr<Transformer>> create(std::shared_ptr<const Model> model,
+                                                       std::vector<TransformerPart> parts,
                                                        std::uint32_t maxBatch, Progress *progress = nullptr,
                                                        std::stop_token stop = {});
     ~Transformer();
@@ -84,9 +97,9 @@ public:
 
     std::uint32_t maxBatch() const;
     KvShape kvShape(KvType keys, KvType values) const;
-    std::uint64_t scratchBytes() const; ///< activations
+    std::vector<KvAllocator> kvAllocators(); ///< for a cache of that shape
+    std::uint64_t scratchBytes() const;      ///< activations, of all parts
     const Model &model() const;
-    Backend &backend();
 
 private:
     friend class ForwardPass;

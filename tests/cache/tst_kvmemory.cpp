@@ -77,6 +77,8 @@ private slots:
     void copiesWholeBlocks();
     void refusalIsPassedOn();
     void hostsIsReadInPlace();
+    void groupsStayInOneMemory();
+    void splitMemoriesAreOneCache();
 
 private:
     KvAllocator far()
@@ -210,11 +212,75 @@ void TestKvMemory::hostsIsReadInPlace()
     const SequenceId id = cache->open();
     QVERIFY(cache->append(id, ids(0, 3)));
     const KvView view = cache->view(id);
-    QVERIFY(view.isOnHost());
+    QVERIFY(view.isOnHost(LayerIndex(0)));
     QCOMPARE(std::to_integer<int>(*view.keys(LayerIndex(0), 1, 2).data), 0);
     QCOMPARE(view.tables(), 2U);
     QCOMPARE(view.tableOf(LayerIndex(2)), 1U);
     QCOMPARE(view.blocks(0).size(), std::size_t(1));
+}
+
+void TestKvMemory::groupsStayInOneMemory()
+{
+    KvShape shape;
+    shape.layers = {{1, 8, 8, 4}, {1, 8, 8, 0}, {0, 8, 8, 0}, {1, 8, 8, 4}, {1, 8, 8, 0}, {1, 8, 8, 4}};
+    QCOMPARE(shape.groups().size(), std::size_t(2));
+    QCOMPARE(shape.memories(), 1U);
+    for (std::uint32_t split = 1; split < shape.layers.size(); ++split) {
+        shape.splitLayer = split;
+        QCOMPARE(shape.memories(), 2U);
+        std::size_t layers = 0;
+        for (const KvLayerGroup &group : shape.groups()) {
+            for (const std::uint32_t layer : group.layers) {
+                QCOMPARE(shape.memoryOf(layer), group.memory);
+                QCOMPARE(group.memory, layer < split ? 0U : 1U);
+                QCOMPARE(shape.layers[layer].window, group.window);
+            }
+            layers += group.layers.size();
+        }
+        QCOMPARE(layers, std::size_t(5)); // one keeps nothing
+        QCOMPARE(shape.groups().size(), std::size_t(split == 1 ? 3 : split == 5 ? 3 : 4));
+    }
+}
+
+/// The first layer far away, the others here: sequences share, copy and evict in both alike.
+void TestKvMemory::splitMemoriesAreOneCache()
+{
+    KvCacheSettings settings = settingsOf(KvType::F16, KvType::F16);
+    settings.shape.splitLayer = 1;
+    settings.sequences = 2;
+    Result<KvCache> cache = KvCache::create(settings, std::vector<KvAllocator>{far(), hostKvMemory});
+    QVERIFY(cache);
+    QCOMPARE(cache->pools().size(), std::size_t(3));
+    std::uint64_t bytes = 0;
+    for (const BlockPool &pool : cache->pools()) {
+        QCOMPARE(pool.isOnHost(), pool.group().layers.front() > 0);
+        bytes += pool.bytes();
+    }
+    KvPlanSettings room;
+    room.contextTokens = settings.contextTokens;
+    room.sequences = settings.sequences;
+    room.batchTokens = settings.batchTokens;
+    QCOMPARE(bytes, planKv(settings.shape, room)->bytes);
+
+    const SequenceId source = cache->open();
+    QVERIFY(cache->append(source, ids(0, 13)));
+    cache->markWritten(source);
+    const KvView view = cache->view(source);
+    QVERIFY(!view.isOnHost(LayerIndex(0)));
+    QVERIFY(view.isOnHost(LayerIndex(1)) && view.isOnHost(LayerIndex(2)));
+    QVERIFY(view.places(LayerIndex(0)).keys != nullptr);
+    QVERIFY(view.tableOf(LayerIndex(0)) != view.tableOf(LayerIndex(1)));
+    std::memset(view.keys(LayerIndex(1), 0, 12).data, 0x3c, 8);
+    const SequenceId branch = cache->fork(source, 13);
+    QVERIFY(cache->append(branch, ids(100, 1)));
+    QCOMPARE(m_copies.size(), std::size_t(2)); // keys and values of the far one
+    QCOMPARE(cache->counters().copiedBlocks, std::uint64_t(3));
+    QCOMPARE(std::to_integer<int>(*cache->view(branch).keys(LayerIndex(1), 0, 12).data), 0x3c);
+    const CacheSnapshot shown = cache->snapshot(branch);
+    for (std::size_t pool = 0; pool < shown.pools.size(); ++pool)
+        QCOMPARE(shown.pools[pool].isOnHost, cache->pools()[pool].isOnHost());
+    QCOMPARE(shown.poolBytes(), bytes);
+    QVERIFY(shown.touchedBytes() > 0 && shown.touchedBytes() < shown.usedBytes());
 }
 
 TOKENLOUPE_TEST_MAIN(TestKvMemory)

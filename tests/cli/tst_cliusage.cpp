@@ -19,7 +19,9 @@ private Q_SLOTS:
     void wrongUsage();
     void badInput_data();
     void badInput();
+    void cudaFallsBack_data();
     void cudaFallsBack();
+    void noDeviceLayers();
     void unwritableOutput();
 
 private:
@@ -68,6 +70,8 @@ void CliUsageTest::wrongUsage_data()
                             "run MODEL --prompt a --typical 0.9",
                             "run MODEL --prompt a --precision half",
                             "run MODEL --prompt a --backend gpu",
+                            "run MODEL --prompt a --backend cuda --device-layers -1",
+                            "run MODEL --prompt a --backend cuda --device-layers half",
                             "run MODEL --prompt a --kv-type-k q9",
                             "run MODEL --prompt a --threads 0",
                             "run MODEL --prompt a --threads -1",
@@ -147,10 +151,18 @@ void CliUsageTest::badInput()
     QVERIFY2(result.messages.contains(named), result.messages.constData());
 }
 
+void CliUsageTest::cudaFallsBack_data()
+{
+    QTest::addColumn<QStringList>("more");
+    QTest::newRow("all layers") << QStringList();
+    QTest::newRow("a layer") << QStringList{"--device-layers", "1"};
+}
+
 void CliUsageTest::cudaFallsBack()
 {
-    const CliResult result =
-        m_cli.run({"run", m_cli.model(), "--prompt", "a", "-n", "1", "--backend", "cuda", "--json"});
+    QFETCH(QStringList, more);
+    const CliResult result = m_cli.run(
+        QStringList{"run", m_cli.model(), "--prompt", "a", "-n", "1", "--backend", "cuda", "--json"} + more);
     QCOMPARE(result.status, 0);
     const nlohmann::json first = result.lines().front();
     if (first["backend"] == "CUDA")
@@ -160,8 +172,24 @@ void CliUsageTest::cudaFallsBack()
     QVERIFY(result.messages.contains("running on the CPU"));
     COMPARE_JSON(first["backend"], "CPU");
     QVERIFY(first["device"].is_null());
+    QVERIFY(!first.contains("device_layers"));
     const auto reason = QByteArray::fromStdString(first["fallback_reason"].get<std::string>());
     QVERIFY2(!reason.isEmpty() && result.messages.contains(reason), reason.constData());
+}
+
+/// Without any the device is not asked for, so nothing is missing.
+void CliUsageTest::noDeviceLayers()
+{
+    for (const char *backend : {"cuda", "cpu"}) {
+        const CliResult result = m_cli.run({"run", m_cli.model(), "--prompt", "a", "-n", "1", "--backend",
+                                            backend, "--device-layers", "0", "--json"});
+        QCOMPARE(result.status, 0);
+        const nlohmann::json first = result.lines().front();
+        COMPARE_JSON(first["backend"], "CPU");
+        QVERIFY(first["fallback_reason"].is_null());
+        QVERIFY(!first.contains("device_layers"));
+        QVERIFY2(!result.messages.contains("running on"), result.messages.constData());
+    }
 }
 
 void CliUsageTest::unwritableOutput()

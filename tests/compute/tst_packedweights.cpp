@@ -24,6 +24,7 @@ private slots:
     void everyMatrixIsThere_data() { addTypes(); }
     void everyMatrixIsThere();
     void oneCopyForAll();
+    void partsHoldTheirLayers();
     void isCancelled();
     void embeddingsStayExact_data() { addTypes(); }
     void embeddingsStayExact();
@@ -61,7 +62,7 @@ void TestPackedWeights::planIsWhatIsHeld()
     auto pool = WorkerPool::create(2);
     QVERIFY(pool);
     Progress progress;
-    const auto packed = PackedWeights::of(tiny, **pool, &progress);
+    const auto packed = PackedWeights::of(tiny, {}, **pool, &progress);
     QVERIFY(packed);
     QCOMPARE((*packed)->bytes(), plan.packedBytes);
     if (!isPackable(TensorType(type))) {
@@ -87,7 +88,7 @@ void TestPackedWeights::everyMatrixIsThere()
     const auto tiny = model(TinyType(type));
     QVERIFY(tiny);
     auto pool = WorkerPool::create(3);
-    const auto packed = PackedWeights::of(tiny, **pool);
+    const auto packed = PackedWeights::of(tiny, {}, **pool);
     QVERIFY(packed);
     for (const Weight *weight : packingPlan(*tiny).matrices) {
         const PackedMatrix *matrix = (*packed)->find(*weight);
@@ -110,13 +111,31 @@ void TestPackedWeights::oneCopyForAll()
 {
     const auto tiny = model(TinyType::Q4_1);
     auto pool = WorkerPool::create(1);
-    auto first = PackedWeights::of(tiny, **pool);
-    const auto second = PackedWeights::of(tiny, **pool);
+    auto first = PackedWeights::of(tiny, {}, **pool);
+    const auto second = PackedWeights::of(tiny, {}, **pool);
     QVERIFY(first && second);
     QCOMPARE(first->get(), second->get());
-    const auto other = PackedWeights::of(model(TinyType::Q4_1), **pool);
+    const auto other = PackedWeights::of(model(TinyType::Q4_1), {}, **pool);
     QVERIFY(other);
     QVERIFY(other->get() != second->get());
+}
+
+void TestPackedWeights::partsHoldTheirLayers()
+{
+    const auto tiny = model(TinyType::Q4_1);
+    auto pool = WorkerPool::create(1);
+    const auto whole = PackedWeights::of(tiny, {}, **pool);
+    const auto rest = PackedWeights::of(tiny, ModelPart::from(1), **pool);
+    const auto before = PackedWeights::of(tiny, ModelPart::before(1), **pool);
+    QVERIFY(whole && rest && before);
+    const std::vector<LayerWeights> &layers = tiny->weights().layers;
+    QVERIFY(!(*rest)->find(layers[0].query) && (*rest)->find(layers[1].query));
+    QVERIFY((*before)->find(layers[0].query) && !(*before)->find(layers[1].query));
+    QVERIFY((*rest)->find(tiny->weights().outputHead));
+    QVERIFY(!(*before)->find(tiny->weights().outputHead));
+    QCOMPARE((*rest)->bytes() + (*before)->bytes(), (*whole)->bytes());
+    QCOMPARE((*rest)->bytes(), packingPlan(*tiny, ModelPart::from(1)).packedBytes);
+    QCOMPARE(PackedWeights::of(tiny, ModelPart::from(1), **pool)->get(), rest->get());
 }
 
 void TestPackedWeights::isCancelled()
@@ -125,10 +144,10 @@ void TestPackedWeights::isCancelled()
     auto pool = WorkerPool::create(2);
     std::stop_source source;
     source.request_stop();
-    const auto packed = PackedWeights::of(tiny, **pool, nullptr, source.get_token());
+    const auto packed = PackedWeights::of(tiny, {}, **pool, nullptr, source.get_token());
     QVERIFY(!packed);
     QCOMPARE(packed.error().code, ErrorCode::Cancelled);
-    QVERIFY(PackedWeights::of(tiny, **pool)); // nothing half done is remembered
+    QVERIFY(PackedWeights::of(tiny, {}, **pool)); // nothing half done is remembered
 }
 
 /// The tied table is looked up in its packed form: the same numbers.

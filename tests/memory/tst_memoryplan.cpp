@@ -52,6 +52,7 @@ private slots:
     void unrotatedKeysTakeScratch();
     void vocabularyAndProgram();
     void aDeviceHoldsWhatItWorksOn();
+    void aDeviceHoldsSomeLayers();
     void namesAreDistinct();
     void activationPlacesDoNotCollide();
     void otherArchitecturesTakeWhatTheyNeed();
@@ -202,6 +203,52 @@ void TestMemoryPlan::aDeviceHoldsWhatItWorksOn()
     const auto less = planMemory(smallConfig(), 5000, settings);
     QVERIFY(less);
     QCOMPARE(less->items.size() + 2, plan->items.size());
+}
+
+void TestMemoryPlan::aDeviceHoldsSomeLayers()
+{
+    RunMemorySettings settings = smallSettings();
+    ModelConfig config = smallConfig();
+    const auto host = planMemory(config, 5000, settings);
+    settings.device = DeviceNeeds{6000, 700, 4096, 300, 0, "a card"};
+    for (const std::uint32_t layers : {1U, 2U}) {
+        settings.deviceLayers = layers;
+        const auto plan = planMemory(config, 5000, settings);
+        QVERIFY(host && plan);
+        const auto onDevice = [&](MemoryPart part) { return plan->bytesOf(part, MemoryPlace::Device); };
+        const auto onHost = [&](MemoryPart part) { return plan->bytesOf(part, MemoryPlace::Host); };
+        QCOMPARE(onDevice(MemoryPart::Weights), std::uint64_t(6000));
+        QCOMPARE(onHost(MemoryPart::Weights), std::uint64_t(5000));
+        // 2, 3 and 1 KV heads; the device has those of the first layers.
+        const std::uint64_t perHead = 12 * 4 * 7 * 16;
+        QCOMPARE(onDevice(MemoryPart::KvCache), (layers == 1 ? 2 : 5) * perHead);
+        QCOMPARE(onHost(MemoryPart::KvCache), (layers == 1 ? 4 : 1) * perHead);
+        QCOMPARE(onDevice(MemoryPart::Activations), host->bytesOf(MemoryPart::Activations));
+        QCOMPARE(onHost(MemoryPart::Activations), host->bytesOf(MemoryPart::Activations));
+        QCOMPARE(onDevice(MemoryPart::Logits), std::uint64_t(0)); // the head is the CPU's
+        QCOMPARE(onHost(MemoryPart::Logits), host->bytesOf(MemoryPart::Logits));
+        QCOMPARE(onHost(MemoryPart::Runtime), host->bytesOf(MemoryPart::Runtime));
+        QCOMPARE(onDevice(MemoryPart::Workspace), std::uint64_t(700));
+        QCOMPARE(onHost(MemoryPart::Workspace), std::uint64_t(2 * 7 * 48 * 4)); // there and back
+        QCOMPARE(onDevice(MemoryPart::Library), std::uint64_t(4096));
+        QCOMPARE(onDevice(MemoryPart::Context), std::uint64_t(300));
+        QCOMPARE(plan->bytesIn(MemoryPlace::Host) + plan->bytesIn(MemoryPlace::Device), plan->total());
+        QCOMPARE(kvShape(config, settings).splitLayer, layers);
+    }
+    // Sines and cosines are those of the CPU's layers.
+    config.localRopeBase = 500.0F;
+    config.windows = {5, 0, 0};
+    settings.deviceLayers = 1;
+    const auto turning = planMemory(config, 5000, settings);
+    QVERIFY(turning);
+    QCOMPARE(turning->bytesOf(MemoryPart::Runtime), host->bytesOf(MemoryPart::Runtime));
+    // A part is neither nothing nor everything.
+    for (const std::uint32_t layers : {0U, 3U, 4U}) {
+        settings.deviceLayers = layers;
+        const auto none = planMemory(config, 5000, settings);
+        QVERIFY(!none);
+        QCOMPARE(none.error().code, ErrorCode::InvalidArgument);
+    }
 }
 
 void TestMemoryPlan::namesAreDistinct()

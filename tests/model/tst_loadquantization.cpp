@@ -85,6 +85,7 @@ private slots:
     void aFileThatShrankIsAnError();
     void releasedRowsComeBack();
     void holdsKeepRows();
+    void holdsOfAPart();
     void planOfALoadedModel();
 
 private:
@@ -390,12 +391,12 @@ void TestLoadQuantization::holdsKeepRows()
     model->releasePages(weight.data);
     QVERIFY(!sameBytes(weight.data, before));
     Progress progress;
-    auto hold = model->keepInPlace(**pool, &progress);
+    auto hold = model->keepInPlace({}, **pool, &progress);
     QVERIFY(hold && *hold);
     QVERIFY(sameBytes(weight.data, before));
     QCOMPARE(progress.done.load(), progress.total.load());
     QVERIFY(progress.total.load() > 0);
-    auto second = model->keepInPlace(**pool);
+    auto second = model->keepInPlace({}, **pool);
     model->releasePages(weight.data);
     QVERIFY(sameBytes(weight.data, before));
     hold->reset();
@@ -404,11 +405,40 @@ void TestLoadQuantization::holdsKeepRows()
     QVERIFY(!sameBytes(weight.data, before));
     std::stop_source source;
     source.request_stop();
-    const auto stopped = model->keepInPlace(**pool, nullptr, source.get_token());
+    const auto stopped = model->keepInPlace({}, **pool, nullptr, source.get_token());
     QVERIFY(!stopped);
     QCOMPARE(stopped.error().code, ErrorCode::Cancelled);
-    QVERIFY(model->keepInPlace(**pool));
+    QVERIFY(model->keepInPlace({}, **pool));
     QVERIFY(sameBytes(weight.data, before));
+}
+
+/// Who reads some layers keeps those, and the others may go.
+void TestLoadQuantization::holdsOfAPart()
+{
+    const auto model = load(wide(TinyType::F16), Q::Q4_K);
+    QVERIFY(model);
+    const auto pool = WorkerPool::create(2);
+    const Weight &outside = model->weights().layers[0].up;
+    const Weight &inside = model->weights().layers[1].up;
+    const std::vector<std::byte> first(outside.data.begin(), outside.data.end());
+    const std::vector<std::byte> second(inside.data.begin(), inside.data.end());
+    model->releasePages(inside.data);
+    auto hold = model->keepInPlace(ModelPart::from(1), **pool);
+    QVERIFY(hold && *hold);
+    QVERIFY(sameBytes(inside.data, second));
+    model->releasePages(outside.data);
+    model->releasePages(inside.data);
+    QVERIFY(!sameBytes(outside.data, first));
+    QVERIFY(sameBytes(inside.data, second));
+    // The whole beside it: all is there until both are gone.
+    auto whole = model->keepInPlace({}, **pool);
+    QVERIFY(sameBytes(outside.data, first));
+    model->releasePages(outside.data);
+    model->releasePages(inside.data);
+    hold->reset();
+    QVERIFY(sameBytes(outside.data, first) && sameBytes(inside.data, second));
+    whole->reset();
+    QVERIFY(!sameBytes(outside.data, first) && !sameBytes(inside.data, second));
 }
 
 void TestLoadQuantization::planOfALoadedModel()

@@ -17,13 +17,23 @@ T valueOf(Result<T> result)
     return std::move(*result);
 }
 
-std::shared_ptr<Backend> preparedBackend(const std::shared_ptr<const Model> &model, const RunOptions &options)
+std::vector<TransformerPart> preparedParts(const std::shared_ptr<const Model> &model,
+                                           const RunOptions &options)
 {
-    std::shared_ptr<Backend> backend =
-        options.backend ? options.backend : valueOf(makeCpuBackend(options.threads));
-    if (const Status ready = backend->prepare(model, options.precision); !ready)
-        throw std::runtime_error(ready.error().text());
-    return backend;
+    const std::uint32_t layers = model->config().layers;
+    const std::uint32_t split = options.backendLayers;
+    std::vector<TransformerPart> parts;
+    const auto add = [&](std::shared_ptr<Backend> backend, const ModelPart &part, std::uint32_t end) {
+        if (const Status ready = backend->prepare(model, options.precision, part); !ready)
+            throw std::runtime_error(ready.error().text());
+        parts.push_back({std::move(backend), end});
+    };
+    if (options.backend)
+        add(options.backend, split > 0 ? ModelPart::before(split) : ModelPart(), split > 0 ? split : layers);
+    if (!options.backend || split > 0)
+        add(valueOf(makeCpuBackend(options.threads)), split > 0 ? ModelPart::from(split) : ModelPart(),
+            layers);
+    return parts;
 }
 
 } // namespace
@@ -34,15 +44,17 @@ RunModel::RunModel(const std::filesystem::path &path, const RunOptions &options)
 
 RunModel::RunModel(std::shared_ptr<const Model> model, const RunOptions &options)
     : m_model(std::move(model))
-    , m_transformer(valueOf(Transformer::create(m_model, preparedBackend(m_model, options), options.batch)))
 {
+    std::vector<TransformerPart> parts = preparedParts(m_model, options);
+    m_backend = parts.front().backend;
+    m_transformer = valueOf(Transformer::create(m_model, std::move(parts), options.batch));
     KvCacheSettings settings;
     settings.shape = m_transformer->kvShape(options.keyType, options.valueType);
     settings.shape.blockTokens = options.blockTokens;
     settings.contextTokens = options.context;
     settings.batchTokens = options.batch;
     settings.keyPhase = options.keyPhase;
-    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(settings, backend().kvAllocator())));
+    m_cache = std::make_unique<KvCache>(valueOf(KvCache::create(settings, m_transformer->kvAllocators())));
     m_sequence = m_cache->open();
 }
 

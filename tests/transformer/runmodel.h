@@ -21,6 +21,7 @@ struct RunOptions
     KeyPhase keyPhase = KeyPhase::Rotated;
     Precision precision = Precision::Exact;
     std::shared_ptr<Backend> backend; ///< none: the CPU with `threads`
+    std::uint32_t backendLayers = 0;  ///< that it computes, and the CPU the rest; 0: all
 };
 
 /// A model with a transformer and a cache, for tests. The constructor throws std::runtime_error with the
@@ -33,7 +34,7 @@ public:
 
     const Model &model() const { return *m_model; }
     std::shared_ptr<const Model> sharedModel() const { return m_model; }
-    Backend &backend() { return m_transformer->backend(); }
+    Backend &backend() { return *m_backend; } ///< of the first layers
     Transformer &transformer() { return *m_transformer; }
     KvCache &cache() { return *m_cache; }
     SequenceId sequence() const { return m_sequence; } ///< the one that is fed
@@ -50,6 +51,7 @@ private:
                            ForwardTap *tap);
 
     std::shared_ptr<const Model> m_model;
+    std::shared_ptr<Backend> m_backend;
     std::unique_ptr<Transformer> m_transformer;
     std::unique_ptr<KvCache> m_cache;
     SequenceId m_sequence;

@@ -17,8 +17,10 @@
 #include <QAbstractItemModelTester>
 #include <QAbstractItemView>
 #include <QComboBox>
+#include <QLabel>
 #include <QMenu>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QTest>
 #include <QToolButton>
 
@@ -144,6 +146,61 @@ private Q_SLOTS:
         QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cuda);
     }
 
+    void aPartOfTheLayersIsChosenInTheDialogAndRemembered()
+    {
+        {
+            DeviceWindow fixture;
+            QVERIFY(fixture.openTiny());
+            auto *dialog = fixture.panel<EngineSettingsDialog>();
+            fixture.action(QStringLiteral("Engine: device, precision, context, cache, threads"))->trigger();
+            QVERIFY(QTest::qWaitForWindowExposed(dialog));
+            auto *devices = fixture.field<QComboBox>(*dialog, QStringLiteral("Device"));
+            auto *layers = fixture.field<QSpinBox>(*dialog, QStringLiteral("Layers on the device"));
+            auto *threads = fixture.field<QSpinBox>(*dialog, QStringLiteral("Threads"));
+            auto *apply = fixture.button(*dialog, QStringLiteral("Apply"));
+            QTRY_COMPARE(devices->count(), 2);
+            QVERIFY(!layers->isEnabled()); // the CPU has them all
+            QCOMPARE(layers->text(), QStringLiteral("2 of 2"));
+            devices->setFocus();
+            QTest::keyClick(devices, Qt::Key_Down);
+            QVERIFY(layers->isEnabled() && !threads->isEnabled());
+            QTest::keyClick(devices, Qt::Key_Tab);
+            QCOMPARE(dialog->focusWidget(), layers);
+            QTest::keyClick(layers, Qt::Key_Down);
+            QCOMPARE(layers->text(), QStringLiteral("1 of 2"));
+            QVERIFY(threads->isEnabled());
+            QVERIFY(layers->width() >= layers->sizeHint().width());
+            QSignalSpy applied(dialog, &EngineSettingsDialog::applied);
+            QTest::mouseClick(apply, Qt::LeftButton);
+            QVERIFY(applied.wait(WindowFixture::patience));
+            const EngineStatus &status = fixture.inspector().host.status();
+            QCOMPARE(status.session.backend, BackendKind::Cuda);
+            QCOMPARE(status.deviceLayers, std::optional(1U));
+            QCOMPARE(QSettings().value(QStringLiteral("engine/deviceLayers")).toUInt(), 1U);
+            QVERIFY(!apply->isEnabled());
+            QCOMPARE(layers->value(), 1);
+            QVERIFY2(fixture.deviceButton().text().startsWith(QStringLiteral("1 of 2 layers on CUDA device")),
+                     qPrintable(fixture.deviceButton().text()));
+            QVERIFY(fixture.deviceButton().toolTip().contains(QStringLiteral("the rest on the CPU")));
+            QVERIFY(!fixture.message().isVisible());
+            dialog->close();
+            QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+        }
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        QCOMPARE(fixture.inspector().host.status().deviceLayers, std::optional(1U));
+        // All of them again, from the menu.
+        QVERIFY(fixture.chooseInMenu(QStringLiteral("all layers")));
+        QTRY_VERIFY_WITH_TIMEOUT(!fixture.inspector().host.status().deviceLayers, WindowFixture::patience);
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cuda);
+        QTRY_COMPARE(QSettings().value(QStringLiteral("engine/deviceLayers")).toUInt(), 0U);
+        QVERIFY(fixture.waitFor(EngineState::Idle));
+        QVERIFY(fixture.chooseInMenu(QStringLiteral("1 of 2 layers")));
+        QTRY_COMPARE_WITH_TIMEOUT(fixture.inspector().host.status().deviceLayers, std::optional(1U),
+                                  WindowFixture::patience);
+        QTRY_COMPARE(QSettings().value(QStringLiteral("engine/deviceLayers")).toUInt(), 1U);
+    }
+
     void missingItFallsBackAndSaysWhy_data()
     {
         QTest::addColumn<int>("driver");
@@ -232,6 +289,46 @@ private Q_SLOTS:
             QVERIFY(segment.name != QLatin1String("KV pool") && segment.name != QLatin1String("Weights"));
     }
 
+    void theMemoryPanelCountsBothSides()
+    {
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        QSettings().setValue(QStringLiteral("engine/deviceLayers"), 1);
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        fixture.dock("memory")->show();
+        fixture.dock("memory")->raise();
+        QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+        auto *panel = fixture.panel<MemoryPanel>();
+        const MemoryPlan &plan = fixture.inspector().host.status().plan;
+        const auto valueOf = [](const StackedBar *bar, const QString &name) {
+            for (const BarSegment &segment : bar->segments()) {
+                if (segment.name == name)
+                    return segment.value;
+            }
+            return -1.0;
+        };
+        auto *there = fixture.bar(*panel, QStringLiteral("Memory of the device"));
+        auto *here = fixture.bar(*panel, QStringLiteral("Planned memory in use"));
+        QTRY_VERIFY(there && there->isVisible() && valueOf(there, QStringLiteral("Scratch")) > 0.0);
+        QCOMPARE(valueOf(there, QStringLiteral("Weights")),
+                 double(plan.bytesOf(MemoryPart::Weights, MemoryPlace::Device)));
+        QCOMPARE(valueOf(here, QStringLiteral("Weights")),
+                 double(plan.bytesOf(MemoryPart::Weights, MemoryPlace::Host)));
+        QCOMPARE(valueOf(there, QStringLiteral("KV pool")),
+                 double(plan.bytesOf(MemoryPart::KvCache, MemoryPlace::Device)));
+        const double pool = double(plan.bytesOf(MemoryPart::KvCache, MemoryPlace::Host));
+        QTRY_VERIFY(valueOf(here, QStringLiteral("KV pool")) > 0.0);
+        QVERIFY(valueOf(here, QStringLiteral("KV pool")) <= pool);
+        QVERIFY(valueOf(here, QStringLiteral("Runtime")) > 0.0);
+        auto *title = fixture.field<QLabel>(*panel, QStringLiteral("Device"));
+        QVERIFY2(title->text().startsWith(QStringLiteral("1 of 2 layers")), qPrintable(title->text()));
+        // A step that is looked at later.
+        fixture.inspector().selection.select({fixture.run()->start.run, StepIndex(1)});
+        QTRY_VERIFY(valueOf(here, QStringLiteral("KV pool")) > 0.0);
+        const double atStep = double(fixture.run()->steps[1].kvBytes);
+        QTRY_VERIFY(std::abs(valueOf(here, QStringLiteral("KV pool")) - atStep / 2.0) < 1.0);
+    }
+
     void theTimelineTimesOperations()
     {
         QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
@@ -303,6 +400,29 @@ private Q_SLOTS:
         QVERIFY(fixture.say(QStringLiteral("once more"), 3));
         QCOMPARE(fixture.inspector().runs.run(first)->steps.size(), std::size_t(3));
         cudahost::reset(card());
+    }
+
+    void aCardForSomeLayersSaysHowMany()
+    {
+        std::uint64_t whole = 0;
+        std::uint64_t part = 0;
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        for (std::uint64_t *planned : {&whole, &part}) {
+            QSettings().setValue(QStringLiteral("engine/deviceLayers"), planned == &part ? 1 : 0);
+            DeviceWindow fixture;
+            QVERIFY(fixture.openTiny());
+            *planned = fixture.inspector().host.status().plan.bytesIn(MemoryPlace::Device);
+        }
+        cudahost::reset(card((whole + part) / 2));
+        QSettings().setValue(QStringLiteral("engine/deviceLayers"), 0);
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cpu"));
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        QVERIFY(fixture.chooseInMenu(QStringLiteral("CUDA device")));
+        QTRY_VERIFY_WITH_TIMEOUT(fixture.message().isVisible(), WindowFixture::patience);
+        const QString why = fixture.message().message().why;
+        QVERIFY2(why.contains(QStringLiteral("or 1 of 2 layers on the device")), qPrintable(why));
+        QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cpu);
     }
 
     void aCardThatIsTooSmallSaysWhatFits()

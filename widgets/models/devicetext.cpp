@@ -39,6 +39,11 @@ QString noDeviceTitle(const QString &problem)
     return tr("CUDA: %1").arg(problem);
 }
 
+QString partText(std::uint32_t layers, std::uint32_t allLayers, const QString &device)
+{
+    return tr("%1 of %2 layers on %3").arg(formatCount(layers), formatCount(allLayers), device);
+}
+
 QString operationTitle(Operation operation)
 {
     switch (operation) {
@@ -82,7 +87,8 @@ QString operationSummary(Operation operation)
     case Operation::Copy:
         break;
     }
-    return tr("The logits' way from the device to the host.");
+    return tr("The logits' way from the device to the host; where the device computes a part of the layers, "
+              "that of the rows between both.");
 }
 
 double bandwidthShare(const RunRecord &run, const StepRecord &step)

@@ -12,8 +12,10 @@ namespace tokenloupe {
 QString deviceTitle(const DeviceEntry &device);   ///< "NVIDIA H200 · 139 GiB"
 QString unusableTitle(const DeviceEntry &device); ///< the same with the reason: it cannot be used
 QString noDeviceTitle(const QString &problem);    ///< "CUDA: no NVIDIA driver"
-QString operationTitle(Operation operation);      ///< "rotary, store"
-QString operationSummary(Operation operation);    ///< what counts to it
+/// "22 of 32 layers on NVIDIA H200"
+QString partText(std::uint32_t layers, std::uint32_t allLayers, const QString &device);
+QString operationTitle(Operation operation);   ///< "rotary, store"
+QString operationSummary(Operation operation); ///< what counts to it
 
 /// How much of what its device's memory gives a step took; 0: not known.
 double bandwidthShare(const RunRecord &run, const StepRecord &step);

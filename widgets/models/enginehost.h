@@ -38,7 +38,8 @@ struct EngineStatus
     MemoryPlan plan;
     std::uint64_t programBytes = 0; ///< resident set of the process before the first model was opened
     QString device;                 ///< "CPU AVX-512", "NVIDIA H200"
-    int threads = 0;
+    std::optional<std::uint32_t> deviceLayers; ///< that it computes, where it is not all of the model
+    int threads = 0;                           ///< of the CPU, where it computes something
     QString
         fallbackReason; ///< why the CPU runs though a device was asked for; empty: what was asked for runs
     QString remark;     ///< of the backend: something that works less well than it could

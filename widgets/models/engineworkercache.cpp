@@ -89,7 +89,8 @@ void EngineHost::Worker::configureNow(const SessionSettings &settings, const std
     // Weights that have to be laid out anew take as long as opening the model.
     const SessionSettings &now = m_session->settings();
     const bool packs = settings.precision == Precision::Fast && now.precision != Precision::Fast;
-    const bool moves = settings.backend != now.backend || settings.device != now.device;
+    const bool moves = settings.backend != now.backend || settings.device != now.device ||
+                       settings.deviceLayers != now.deviceLayers;
     const bool loads = packs || moves;
     if (loads)
         beginWork(EngineState::Loading);

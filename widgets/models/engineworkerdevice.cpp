@@ -43,7 +43,8 @@ void EngineHost::Worker::fillDevice(EngineStatus &status) const
     const Backend &backend = m_session->backend();
     const std::string device = backend.deviceName();
     status.device = QString::fromStdString(device.empty() ? backend.name() + " " + backend.isa() : device);
-    status.threads = backend.threads();
+    status.deviceLayers = m_session->deviceLayers();
+    status.threads = status.deviceLayers ? m_session->settings().threads : backend.threads();
     status.fallbackReason = QString::fromStdString(m_session->fallbackReason());
     status.remark = QString::fromStdString(backend.remark());
     status.deviceBytesPerSecond = backend.bytesPerSecond();

@@ -62,7 +62,7 @@ _tokenloupe_cli()
     esac
 
     if [[ $current == -* ]]; then
-        local session="--threads --context --kv-type-k --kv-type-v --kv-block --precision --backend"
+        local session="--threads --context --kv-type-k --kv-type-v --kv-block --precision --backend --device-layers"
         local options="--json --help --version"
         case ${COMP_WORDS[1]} in
             tokenize) options+=" --file --jsonl --special --add-special --merges --decode" ;;

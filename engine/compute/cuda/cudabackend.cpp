@@ -72,7 +72,7 @@ CudaBackend::~CudaBackend()
 }
 
 Status CudaBackend::prepare(const std::shared_ptr<const Model> &model, Precision precision,
-                            Progress *progress, const std::stop_token &stop)
+                            const ModelPart &part, Progress *progress, const std::stop_token &stop)
 {
     if (Status good = checkHeads(model->config()); !good)
         return good;
@@ -85,7 +85,7 @@ Status CudaBackend::prepare(const std::shared_ptr<const Model> &model, Precision
     m_model = model;
     m_precision = precision;
     openCublas();
-    Result<std::shared_ptr<DeviceWeights>> weights = DeviceWeights::of(model, m_queue, progress, stop);
+    Result<std::shared_ptr<DeviceWeights>> weights = DeviceWeights::of(model, part, m_queue, progress, stop);
     if (!weights)
         return tl::unexpected(weights.error());
     m_weights = std::move(*weights);
@@ -161,13 +161,8 @@ Result<std::span<const float>> CudaBackend::read(const float *source, std::size_
     if (Status started = m_deferred.flush(); !started)
         return tl::unexpected(started.error());
     const std::size_t bytes = count * sizeof(float);
-    if (m_readBack.bytes() < bytes) {
-        m_readBack = {};
-        Result<PinnedMemory> larger = PinnedMemory::allocate(*m_queue, bytes, "results");
-        if (!larger)
-            return tl::unexpected(larger.error());
-        m_readBack = std::move(*larger);
-    }
+    if (Status room = reserve(m_readBack, bytes, "results"); !room)
+        return tl::unexpected(room.error());
     m_queue->count(Operation::Copy);
     const cudaError_t sent =
         cudaMemcpyAsync(m_readBack.data(), source, bytes, cudaMemcpyDeviceToHost, m_queue->stream());
@@ -176,8 +171,39 @@ Result<std::span<const float>> CudaBackend::read(const float *source, std::size_
     m_queue->clock().end(m_queue->stream());
     if (Status done = m_queue->synchronize("copy from the device"); !done)
         return tl::unexpected(done.error());
+    m_isWriting = false;
     m_queue->clock().settle();
     return std::span(reinterpret_cast<const float *>(m_readBack.data()), count);
+}
+
+Status CudaBackend::write(std::span<const float> source, float *target)
+{
+    if (Status started = m_deferred.flush(); !started)
+        return started;
+    // Mostly somebody has read since, and what was written last is there.
+    if (Status done = m_isWriting ? m_queue->synchronize("copy to the device") : m_queue->alive(); !done)
+        return done;
+    if (Status room = reserve(m_written, source.size_bytes(), "rows for the device"); !room)
+        return room;
+    std::memcpy(m_written.data(), source.data(), source.size_bytes());
+    m_queue->count(Operation::Copy);
+    m_isWriting = true;
+    return start(cudaMemcpyAsync(target, m_written.data(), source.size_bytes(), cudaMemcpyHostToDevice,
+                                 m_queue->stream()),
+                 "copy to the device");
+}
+
+/// The device does not use it now.
+Status CudaBackend::reserve(PinnedMemory &memory, std::uint64_t bytes, std::string_view what)
+{
+    if (memory.bytes() >= bytes)
+        return {};
+    memory = {};
+    Result<PinnedMemory> larger = PinnedMemory::allocate(*m_queue, bytes, what);
+    if (!larger)
+        return tl::unexpected(larger.error());
+    memory = std::move(*larger);
+    return {};
 }
 
 Status CudaBackend::copyToHost(const float *source, std::span<float> target)
@@ -207,7 +233,7 @@ Result<const cuda::StepState *> CudaBackend::stateOf(std::uint32_t firstPosition
 
 Result<cuda::KvLayerView> CudaBackend::viewOf(const KvView &view, LayerIndex layer)
 {
-    if (view.isOnHost())
+    if (view.isOnHost(layer))
         return makeError(ErrorCode::InvalidArgument, "KV cache", "it is not on the device");
     if (!m_inputs.holdsTables(view)) {
         if (Status started = m_deferred.flush(); !started)

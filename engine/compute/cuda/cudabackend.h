@@ -39,7 +39,7 @@ public:
     int threads() const override { return 1; }
     const CudaDevice &device() const { return m_device; }
     std::optional<DeviceNeeds> needs(const Model &model, Precision precision, std::uint32_t batchTokens,
-                                     std::uint32_t contextTokens) const override;
+                                     std::uint32_t contextTokens, const ModelPart &part) const override;
     std::optional<DeviceMemoryUse> deviceMemory() const override;
     void measureOperations(Measuring measuring) override;
     OperationTimes takeOperationTimes() override;
@@ -47,12 +47,13 @@ public:
     std::uint64_t weightBytes() const { return m_weights->bytes(); }
     std::uint64_t replays() const { return m_graphs.replays(); } ///< of remembered passes, so far
 
-    Status prepare(const std::shared_ptr<const Model> &model, Precision precision, Progress *progress,
-                   const std::stop_token &stop) override;
+    Status prepare(const std::shared_ptr<const Model> &model, Precision precision, const ModelPart &part,
+                   Progress *progress, const std::stop_token &stop) override;
     Result<std::unique_ptr<BackendBuffer>> allocate(std::uint64_t bytes, std::string_view what) override;
     KvAllocator kvAllocator() override;
     Status copyToHost(const float *source, std::span<float> target) override;
     Result<std::span<const float>> read(const float *source, std::size_t count) override;
+    Status write(std::span<const float> source, float *target) override;
     Status synchronize() override;
     Result<PassStart> beginPass(const PassRequest &pass) override;
     Result<PassEnd> endPass() override;
@@ -86,6 +87,7 @@ private:
     CudaBackend(CudaDevice device, std::shared_ptr<CudaQueue> queue);
 
     Result<std::byte *> reserve(Scratch &scratch, std::uint64_t bytes);
+    Status reserve(PinnedMemory &memory, std::uint64_t bytes, std::string_view what);
     Status start(cudaError_t returned, std::string_view operation)
     {
         return m_queue->check(returned, operation);
@@ -134,6 +136,8 @@ private:
     Scratch m_routes{{}, "routes to experts"};
     Scratch m_statistics{{}, "statistics of logits"};
     PinnedMemory m_readBack;
+    PinnedMemory m_written;
+    bool m_isWriting = false;            // the device may not have taken all of it yet
     PinnedMemory m_summary;              // one cuda::LogitSummary, which the device writes by itself
     const float *m_summarized = nullptr; // the row of the last pass that it is of; null: of none
     PassGraphs m_graphs;                 // goes first: its launches use the memory above

@@ -53,25 +53,26 @@ std::uint64_t roundedBytes(std::int64_t columns)
 }
 
 template <class Visit>
-void forEachMatrix(const Model &model, const Visit &visit)
+void forEachMatrix(const Model &model, const ModelPart &part, const Visit &visit)
 {
     const auto add = [&](const Weight &weight) {
         if (weight.isPresent() && weight.rows > 1)
             visit(weight);
     };
-    for (const LayerWeights &layer : model.weights().layers) {
+    for (const LayerWeights &layer : layersOf(model.weights(), part)) {
         for (const Weight *weight : layer.all())
             add(*weight);
         // Experts are alike, and never multiplied by many rows at once.
     }
-    add(model.weights().outputHead);
+    if (part.hasEnds)
+        add(model.weights().outputHead);
 }
 
 /// Attention of one token or a few over the whole context, in the layer that needs most.
-std::uint64_t attentionBytes(const ModelConfig &config, std::uint32_t contextTokens)
+std::uint64_t attentionBytes(const ModelConfig &config, const ModelPart &part, std::uint32_t contextTokens)
 {
     std::uint64_t most = 0;
-    for (std::uint32_t layer = 0; layer < config.layers; ++layer) {
+    for (std::uint32_t layer = part.firstLayer; layer < std::min(part.endLayer, config.layers); ++layer) {
         cuda::AttentionShape shape;
         shape.heads = static_cast<std::int32_t>(config.heads);
         shape.window = static_cast<std::int32_t>(config.windowOf(layer));
@@ -105,17 +106,18 @@ void CudaBackend::noteContext()
 }
 
 std::optional<DeviceNeeds> CudaBackend::needs(const Model &model, Precision precision,
-                                              std::uint32_t batchTokens, std::uint32_t contextTokens) const
+                                              std::uint32_t batchTokens, std::uint32_t contextTokens,
+                                              const ModelPart &part) const
 {
     const ModelConfig &config = model.config();
-    const Result<std::uint64_t> weights = DeviceWeights::bytesOf(model);
+    const Result<std::uint64_t> weights = DeviceWeights::bytesOf(model, part);
     if (!weights)
         return std::nullopt; // prepare() says why
     const auto asProduct =
         precision == Precision::Fast ? cuda::ProductPrecision::Half : cuda::ProductPrecision::Exact;
     std::uint64_t rounded = 0;
     std::uint64_t product = 0;
-    forEachMatrix(model, [&](const Weight &weight) {
+    forEachMatrix(model, part, [&](const Weight &weight) {
         if (precision == Precision::Fast && cuda::hasQuantizedProduct(weight.type, weight.columns))
             rounded = std::max(rounded, roundedBytes(weight.columns));
         if (static_cast<std::int32_t>(batchTokens) > cuda::largestDecodeRows)
@@ -130,13 +132,14 @@ std::optional<DeviceNeeds> CudaBackend::needs(const Model &model, Precision prec
     DeviceNeeds needs;
     needs.device = m_device.name;
     needs.weightBytes = *weights;
-    needs.workspaceBytes = rounded + product + routes + attentionBytes(config, contextTokens) +
-                           cuda::logitSummaryBytes(1, static_cast<std::int32_t>(config.vocabulary), 0);
+    const std::uint64_t statistics =
+        part.hasEnds ? cuda::logitSummaryBytes(1, static_cast<std::int32_t>(config.vocabulary), 0) : 0;
+    needs.workspaceBytes =
+        rounded + product + routes + attentionBytes(config, part, contextTokens) + statistics;
     needs.libraryBytes = std::max<std::uint64_t>(m_libraryBytes, cuda::cublasWorkspaceBytes(m_device.major));
     needs.contextBytes = m_contextBytes;
-    needs.presentBytes = m_contextBytes + m_libraryBytes;
-    if (DeviceWeights::areThere(model, m_queue->device()))
-        needs.presentBytes += needs.weightBytes;
+    needs.presentBytes =
+        m_contextBytes + m_libraryBytes + DeviceWeights::bytesThere(model, part, m_queue->device());
     return needs;
 }
 

@@ -40,7 +40,7 @@ PassKey CudaBackend::keyOf(const PassRequest &pass) const
     key.inputs = m_inputs.place();
     key.blockTokens = view.shape().blockTokens;
     for (std::uint32_t layer = 0; layer < view.shape().layers.size(); ++layer) {
-        if (view.shape().layers[layer].heads > 0)
+        if (view.shape().layers[layer].heads > 0 && !view.isOnHost(LayerIndex(layer)))
             key.places.push_back(view.places(LayerIndex(layer)));
     }
     return key;
@@ -52,8 +52,6 @@ Result<PassStart> CudaBackend::beginPass(const PassRequest &pass)
         return tl::unexpected(started.error());
     if (Status alive = m_queue->alive(); !alive)
         return tl::unexpected(alive.error());
-    if (pass.view->isOnHost())
-        return makeError(ErrorCode::InvalidArgument, "forward pass", "the KV cache is not on the device");
     const auto tokens = static_cast<std::int64_t>(pass.tokens.size());
     m_summarized = m_model && pass.logitRows == 1 ? pass.logits : nullptr;
     if (Status sent = m_inputs.upload(pass.tokens, pass.firstPosition, tokens, pass.view); !sent)

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace tokenloupe {
 
@@ -23,17 +24,20 @@ std::uint64_t aligned(std::uint64_t bytes)
     return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Copies that are alive. The CUDA engine works in one thread, but sessions of a test may not.
-struct Registry
-{
-    std::mutex mutex;
-    std::map<std::weak_ptr<const Model>, std::weak_ptr<DeviceWeights>, std::owner_less<>> copies;
-};
+/// A model's ends as a piece; layers have their own numbers.
+constexpr std::uint32_t endsPiece = ModelPart::allLayers;
 
-Registry &registry()
+/// The pieces of a part, in the order in which a forward pass comes to them.
+std::vector<std::uint32_t> piecesOf(const Model &model, const ModelPart &part)
 {
-    static Registry instance;
-    return instance;
+    std::vector<std::uint32_t> numbers;
+    if (part.hasEnds)
+        numbers.push_back(endsPiece);
+    for (std::uint32_t layer = 0; layer < model.weights().layers.size(); ++layer) {
+        if (part.hasLayer(layer))
+            numbers.push_back(layer);
+    }
+    return numbers;
 }
 
 const Weight &matrixOf(const ExpertWeights &expert, DeviceWeights::ExpertMatrix which)
@@ -51,6 +55,29 @@ const Weight &matrixOf(const ExpertWeights &expert, DeviceWeights::ExpertMatrix 
 
 } // namespace
 
+/// Pieces that are alive. The CUDA engine works in one thread, but sessions of a test may not.
+struct DeviceWeights::Registry
+{
+    using Pieces =
+        std::map<std::pair<int, std::uint32_t>, std::weak_ptr<const Piece>>; // by device and number
+
+    std::mutex mutex;
+    std::map<std::weak_ptr<const Model>, Pieces, std::owner_less<>> models;
+
+    static std::shared_ptr<const Piece> find(const Pieces &pieces, int device, std::uint32_t number)
+    {
+        const auto found = pieces.find({device, number});
+        std::shared_ptr<const Piece> piece = found == pieces.end() ? nullptr : found->second.lock();
+        return piece && !piece->queue->isLost() ? piece : nullptr;
+    }
+};
+
+DeviceWeights::Registry &DeviceWeights::registry()
+{
+    static Registry instance;
+    return instance;
+}
+
 Result<std::uint64_t> DeviceWeights::bytesOf(const Weight &weight, Role role)
 {
     const auto columns = static_cast<std::uint64_t>(weight.columns);
@@ -65,10 +92,10 @@ Result<std::uint64_t> DeviceWeights::bytesOf(const Weight &weight, Role role)
                          " with " + std::to_string(weight.columns) + " columns");
 }
 
-/// Each weight once, in the order that a forward pass reads them.
-Result<std::vector<DeviceWeights::Item>> DeviceWeights::itemsOf(const Model &model)
+/// Its weights, each once, in the order that a forward pass reads them. Nothing is on the device yet.
+Result<std::shared_ptr<DeviceWeights::Piece>> DeviceWeights::pieceOf(const Model &model, std::uint32_t number)
 {
-    std::vector<Item> items;
+    auto piece = std::make_shared<Piece>();
     std::set<Key> seen;
     Status status;
     const auto add = [&](const Weight &weight) {
@@ -76,90 +103,113 @@ Result<std::vector<DeviceWeights::Item>> DeviceWeights::itemsOf(const Model &mod
             return;
         const Role role = weight.rows == 1 ? Role::Vector : Role::Matrix;
         const Result<std::uint64_t> bytes = bytesOf(weight, role);
-        if (!bytes)
+        if (!bytes) {
             status = tl::unexpected(bytes.error());
-        else if (seen.insert(keyOf(weight, role)).second)
-            items.push_back({&weight, role, *bytes});
+        } else if (seen.insert(keyOf(weight, role)).second) {
+            piece->items.push_back({&weight, role, *bytes});
+            piece->bytes += aligned(*bytes);
+        }
     };
     const ModelWeights &weights = model.weights();
-    for (const Weight *weight : {&weights.tokenEmbedding, &weights.positionEmbedding, &weights.embeddingNorm,
-                                 &weights.embeddingNormBias})
-        add(*weight);
-    for (const LayerWeights &layer : weights.layers) {
-        for (const Weight *weight : layer.all())
+    if (number == endsPiece) {
+        for (const Weight *weight :
+             {&weights.tokenEmbedding, &weights.positionEmbedding, &weights.embeddingNorm,
+              &weights.embeddingNormBias, &weights.outputNorm, &weights.outputNormBias, &weights.outputHead})
             add(*weight);
-        for (const ExpertWeights &expert : layer.experts) {
-            add(expert.gate);
-            add(expert.up);
-            add(expert.down);
-        }
+    } else {
+        weights.layers[number].forEach(add);
     }
-    for (const Weight *weight : {&weights.outputNorm, &weights.outputNormBias, &weights.outputHead})
-        add(*weight);
     if (!status)
         return tl::unexpected(status.error());
-    return items;
+    return piece;
 }
 
 Result<std::shared_ptr<DeviceWeights>> DeviceWeights::of(const std::shared_ptr<const Model> &model,
+                                                         const ModelPart &part,
                                                          const std::shared_ptr<CudaQueue> &queue,
                                                          Progress *progress, const std::stop_token &stop)
 {
     Registry &known = registry();
     const std::lock_guard lock(known.mutex);
-    std::erase_if(known.copies, [](const auto &entry) { return entry.second.expired(); });
-    if (const auto found = known.copies.find(model); found != known.copies.end()) {
-        std::shared_ptr<DeviceWeights> copy = found->second.lock();
-        if (copy && copy->m_queue->device() == queue->device() && !copy->m_queue->isLost())
-            return copy;
+    std::erase_if(known.models, [](const auto &entry) { return entry.first.expired(); });
+    Registry::Pieces &pieces = known.models[model];
+    auto weights = std::make_shared<DeviceWeights>(queue);
+    std::vector<std::shared_ptr<Piece>> missing;
+    std::vector<std::uint32_t> numbers;
+    for (const std::uint32_t number : piecesOf(*model, part)) {
+        if (auto piece = Registry::find(pieces, queue->device(), number)) {
+            weights->add(std::move(piece));
+            continue;
+        }
+        auto piece = pieceOf(*model, number);
+        if (!piece)
+            return tl::unexpected(piece.error());
+        missing.push_back(std::move(*piece));
+        numbers.push_back(number);
     }
-    auto copy = std::make_shared<DeviceWeights>(queue);
-    if (Status brought = copy->bring(*model, progress, stop); !brought)
+    if (Status brought = weights->bring(*model, missing, progress, stop); !brought)
         return tl::unexpected(brought.error());
-    known.copies.insert_or_assign(model, copy);
-    return copy;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        pieces.insert_or_assign({queue->device(), numbers[i]}, missing[i]);
+        weights->add(std::move(missing[i]));
+    }
+    if (Status listed = weights->listExperts(*model, part); !listed)
+        return tl::unexpected(listed.error());
+    return weights;
 }
 
-Result<std::uint64_t> DeviceWeights::bytesOf(const Model &model)
+Result<std::uint64_t> DeviceWeights::bytesOf(const Model &model, const ModelPart &part)
 {
-    const Result<std::vector<Item>> items = itemsOf(model);
-    if (!items)
-        return tl::unexpected(items.error());
     std::uint64_t total = 0;
-    for (const Item &item : *items)
-        total += aligned(item.bytes);
+    for (const std::uint32_t number : piecesOf(model, part)) {
+        const auto piece = pieceOf(model, number);
+        if (!piece)
+            return tl::unexpected(piece.error());
+        total += (*piece)->bytes;
+    }
     return total;
 }
 
-bool DeviceWeights::areThere(const Model &model, int device)
+std::uint64_t DeviceWeights::bytesThere(const Model &model, const ModelPart &part, int device)
 {
     Registry &known = registry();
     const std::lock_guard lock(known.mutex);
-    return std::any_of(known.copies.begin(), known.copies.end(), [&](const auto &entry) {
-        const std::shared_ptr<const Model> held = entry.first.lock();
-        const std::shared_ptr<DeviceWeights> copy = entry.second.lock();
-        return held.get() == &model && copy && copy->m_queue->device() == device && !copy->m_queue->isLost();
-    });
+    const auto found = std::find_if(known.models.begin(), known.models.end(),
+                                    [&](const auto &entry) { return entry.first.lock().get() == &model; });
+    std::uint64_t bytes = 0;
+    if (found == known.models.end())
+        return bytes;
+    for (const std::uint32_t number : piecesOf(model, part)) {
+        if (const auto piece = Registry::find(found->second, device, number))
+            bytes += piece->bytes;
+    }
+    return bytes;
 }
 
-Status DeviceWeights::bring(const Model &model, Progress *progress, const std::stop_token &stop)
+/// All have their memory before the first is filled: what does not fit is said at once.
+Status DeviceWeights::bring(const Model &model, std::span<const std::shared_ptr<Piece>> pieces,
+                            Progress *progress, const std::stop_token &stop)
 {
-    const Result<std::vector<Item>> items = itemsOf(model);
-    if (!items)
-        return tl::unexpected(items.error());
     std::uint64_t total = 0;
     std::uint64_t largest = 0;
-    for (const Item &item : *items) {
-        total += aligned(item.bytes);
-        largest = std::max(largest, item.bytes);
+    for (const std::shared_ptr<Piece> &piece : pieces) {
+        total += piece->bytes;
+        for (const Item &item : piece->items)
+            largest = std::max(largest, item.bytes);
     }
     if (progress)
         progress->start(total);
-    Result<DeviceMemory> memory = DeviceMemory::allocate(m_queue, total, "weights");
-    if (!memory) {
-        if (memory.error().code == ErrorCode::OutOfMemory)
-            memory.error().message += "; quantised to fewer bits while loading they take less";
-        return tl::unexpected(memory.error());
+    if (pieces.empty())
+        return {};
+    for (const std::shared_ptr<Piece> &piece : pieces) {
+        Result<DeviceMemory> memory = DeviceMemory::allocate(m_queue, piece->bytes, "weights");
+        if (!memory) {
+            if (memory.error().code == ErrorCode::OutOfMemory)
+                memory.error().message += "; quantised to fewer bits while loading they take less";
+            return tl::unexpected(memory.error());
+        }
+        piece->memory = std::move(*memory);
+        piece->queue = m_queue;
     }
     Result<DeviceStaging> staging = DeviceStaging::create(m_queue, std::min(stagingPiece, aligned(largest)));
     if (!staging)
@@ -169,33 +219,44 @@ Status DeviceWeights::bring(const Model &model, Progress *progress, const std::s
         return tl::unexpected(pool.error());
 
     std::vector<std::byte> image(largest);
-    std::byte *target = memory->data();
-    std::map<Key, const std::byte *> places;
-    for (const Item &item : *items) {
-        const Weight &weight = *item.weight;
-        if (Status there = model.restorePages(weight.data, **pool); !there)
-            return there;
-        const std::span<std::byte> written = std::span(image).first(item.bytes);
-        if (item.role == Role::Matrix)
-            writeMatrixImage(weight, written, **pool);
-        else
-            writeVectorImage(weight, written);
-        if (Status copied = staging->copy(written, target, progress, stop); !copied)
-            return copied;
-        if (item.role == Role::Matrix)
-            model.releasePages(weight.data);
-        places.emplace(keyOf(weight, item.role), target);
-        target += aligned(item.bytes);
+    for (const std::shared_ptr<Piece> &piece : pieces) {
+        std::byte *target = piece->memory.data();
+        for (const Item &item : piece->items) {
+            const Weight &weight = *item.weight;
+            if (Status there = model.restorePages(weight.data, **pool); !there)
+                return there;
+            const std::span<std::byte> written = std::span(image).first(item.bytes);
+            if (item.role == Role::Matrix)
+                writeMatrixImage(weight, written, **pool);
+            else
+                writeVectorImage(weight, written);
+            if (Status copied = staging->copy(written, target, progress, stop); !copied)
+                return copied;
+            if (item.role == Role::Matrix)
+                model.releasePages(weight.data);
+            target += aligned(item.bytes);
+        }
     }
-    if (Status done = staging->finish(); !done)
-        return done;
-    m_places = std::move(places);
-    m_memory.push_back(std::move(*memory));
-    m_bytes += total;
-    for (const LayerWeights &layer : model.weights().layers) {
+    return staging->finish();
+}
+
+void DeviceWeights::add(std::shared_ptr<const Piece> piece)
+{
+    const std::byte *place = piece->memory.data();
+    for (const Item &item : piece->items) {
+        m_places.emplace(keyOf(*item.weight, item.role), place);
+        place += aligned(item.bytes);
+    }
+    m_bytes += piece->bytes;
+    m_pieces.push_back(std::move(piece));
+}
+
+Status DeviceWeights::listExperts(const Model &model, const ModelPart &part)
+{
+    for (const LayerWeights &layer : layersOf(model.weights(), part)) {
+        if (layer.experts.empty())
+            continue;
         for (const ExpertMatrix which : {ExpertMatrix::Gate, ExpertMatrix::Up, ExpertMatrix::Down}) {
-            if (layer.experts.empty())
-                continue;
             if (const auto listed = experts(layer.experts, which); !listed)
                 return tl::unexpected(listed.error());
         }

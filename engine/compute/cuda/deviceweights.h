@@ -17,9 +17,9 @@
 
 namespace tokenloupe {
 
-/// A model's weights on a device: matrices quantised as they are, in the layout of the kernels; norms and
-/// biases as float32. All of a model lies in one piece of memory. What is asked for and was not brought with
-/// the model is brought when it is asked for.
+/// Weights of a part of a model on a device: matrices quantised as they are, in the layout of the kernels;
+/// norms and biases as float32. Each layer lies in a piece of memory of its own, and so do the model's ends.
+/// What is asked for and was not brought with the part is brought when it is asked for.
 class DeviceWeights
 {
 public:
@@ -29,17 +29,19 @@ public:
     explicit DeviceWeights(std::shared_ptr<CudaQueue> queue)
         : m_queue(std::move(queue))
     {}
-    /// Everything that a forward pass reads. Progress counts bytes on the device. OutOfMemory says how much
-    /// was wanted and is free; Cancelled between pieces. The pages of the file's form are given back.
-    /// Backends of the same model on the same device share one copy.
+    /// Everything that a forward pass through the part reads. Progress counts bytes on the device.
+    /// OutOfMemory says how much was wanted and is free; Cancelled between pieces. The pages of the file's
+    /// form are given back. Backends of the same model on the same device share the layers that they have in
+    /// common.
     static Result<std::shared_ptr<DeviceWeights>> of(const std::shared_ptr<const Model> &model,
+                                                     const ModelPart &part,
                                                      const std::shared_ptr<CudaQueue> &queue,
                                                      Progress *progress, const std::stop_token &stop);
 
     /// What of() brings, aligned as it lies there.
-    static Result<std::uint64_t> bytesOf(const Model &model);
-    /// Whether a copy of this model is on that device already.
-    static bool areThere(const Model &model, int device);
+    static Result<std::uint64_t> bytesOf(const Model &model, const ModelPart &part);
+    /// Of these, what is on that device already.
+    static std::uint64_t bytesThere(const Model &model, const ModelPart &part, int device);
 
     Result<cuda::DeviceWeight> matrix(const Weight &weight);
     Result<const float *> vector(const Weight &weight);
@@ -59,16 +61,31 @@ private:
         std::uint64_t bytes = 0; ///< on the device
     };
 
+    /// One layer of a model, or its ends. Immutable once it is brought.
+    struct Piece
+    {
+        std::shared_ptr<CudaQueue> queue;
+        std::vector<Item> items;
+        DeviceMemory memory;
+        std::uint64_t bytes = 0;
+    };
+    struct Registry;
+    static Registry &registry();
+
     static Key keyOf(const Weight &weight, Role role)
     {
         return {weight.data.data(), weight.rows, weight.columns, role};
     }
-    static Result<std::vector<Item>> itemsOf(const Model &model);
+    static Result<std::shared_ptr<Piece>> pieceOf(const Model &model, std::uint32_t number);
     static Result<std::uint64_t> bytesOf(const Weight &weight, Role role);
-    Status bring(const Model &model, Progress *progress, const std::stop_token &stop);
+    Status bring(const Model &model, std::span<const std::shared_ptr<Piece>> pieces, Progress *progress,
+                 const std::stop_token &stop);
+    void add(std::shared_ptr<const Piece> piece);
+    Status listExperts(const Model &model, const ModelPart &part);
     Result<const std::byte *> find(const Weight &weight, Role role);
 
     std::shared_ptr<CudaQueue> m_queue;
+    std::vector<std::shared_ptr<const Piece>> m_pieces;
     std::map<Key, const std::byte *> m_places;
     std::map<const std::byte *, const std::byte *const *> m_expertLists; // by the first expert's matrix
     std::vector<DeviceMemory> m_memory;

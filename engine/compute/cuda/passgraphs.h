@@ -22,7 +22,7 @@ struct PassKey
     const float *logits = nullptr;
     const std::byte *inputs = nullptr;
     const std::byte *tables = nullptr;
-    std::vector<KvBlockPlaces> places; ///< of each layer that keeps something
+    std::vector<KvBlockPlaces> places; ///< of each layer that keeps something there
     std::uint32_t blockTokens = 0;
 
     bool operator==(const PassKey &) const = default;

@@ -287,7 +287,7 @@ void TestCudaAttention::cacheSaysWhereItIs()
         const SequenceId id = cache->open();
         QVERIFY(cache->append(id, freshTokens(20)));
         const KvView view = cache->view(id);
-        QVERIFY(!view.isOnHost());
+        QVERIFY(!view.isOnHost(LayerIndex(0)));
         QCOMPARE(view.tables(), 1U);
         QCOMPARE(view.blocks(0).size(), std::size_t(3));
         const KvBlockPlaces places = view.places(LayerIndex(1));

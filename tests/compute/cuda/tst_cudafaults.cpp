@@ -165,10 +165,11 @@ void TestCudaFaults::uploadCanBeCancelled()
     stop.request_stop();
     Progress progress;
     const auto backend = hostedBackend();
-    const Status prepared = backend->prepare(m_model->model, Precision::Exact, &progress, stop.get_token());
+    const Status prepared =
+        backend->prepare(m_model->model, Precision::Exact, {}, &progress, stop.get_token());
     QVERIFY(!prepared);
     QCOMPARE(prepared.error().code, ErrorCode::Cancelled);
-    QVERIFY(backend->prepare(m_model->model, Precision::Exact, &progress, {}));
+    QVERIFY(backend->prepare(m_model->model, Precision::Exact, {}, &progress, {}));
     QVERIFY(progress.total > 0);
     QVERIFY(progress.done > progress.total / 2);
     QVERIFY(backend->weightBytes() >= progress.total);

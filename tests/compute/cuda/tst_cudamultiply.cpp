@@ -155,7 +155,7 @@ void TestCudaMultiply::normAndProductTogether()
     auto model = Model::load(writeTinyModel(folder.path().toStdString(), options));
     QVERIFY(model);
     const auto device = hostedBackend();
-    QVERIFY(device->prepare(*model, Precision::Fast, nullptr, {}));
+    QVERIFY(device->prepare(*model, Precision::Fast, {}, nullptr, {}));
     const auto cpu = *makeCpuBackend(1);
     const LayerWeights &layer = (*model)->weights().layers[1];
     const NormParams params{NormKind::Rms, &layer.attentionNorm, nullptr, 1e-5F, 0.0F};

@@ -91,9 +91,14 @@ QString poolTitle(const CacheSnapshot &snapshot, std::size_t pool)
     const CachePool &shown = snapshot.pools[pool];
     if (snapshot.pools.size() == 1 && shown.window == 0)
         return CachePoolText::tr("Blocks of %1 tokens").arg(snapshot.shape.blockTokens);
-    return shown.window == 0 ? CachePoolText::tr("Sees all · %1").arg(layersText(shown.layers.size()))
-                             : CachePoolText::tr("Window %1 · %2")
-                                   .arg(formatCount(shown.window), layersText(shown.layers.size()));
+    const QString title = shown.window == 0
+                              ? CachePoolText::tr("Sees all · %1").arg(layersText(shown.layers.size()))
+                              : CachePoolText::tr("Window %1 · %2")
+                                    .arg(formatCount(shown.window), layersText(shown.layers.size()));
+    if (snapshot.shape.splitLayer == 0)
+        return title;
+    return shown.isOnHost ? CachePoolText::tr("%1 · CPU").arg(title)
+                          : CachePoolText::tr("%1 · device").arg(title);
 }
 
 QString poolSummary(const CacheSnapshot &snapshot, std::size_t pool)

@@ -76,18 +76,25 @@ void DeviceMemoryView::showDevice(const EngineStatus &status)
                              : tr("%1 / %2").arg(formatMebibytes(bytes), formatMebibytes(planned)),
             how);
     }
+    QStringList parts;
+    if (status.deviceLayers)
+        parts << tr("%1 of %2 layers")
+                     .arg(formatCount(*status.deviceLayers), formatCount(status.model->config().layers));
     const QString plan = formatBytes(status.plan.bytesIn(MemoryPlace::Device));
     m_bar->setSegments(std::move(segments));
     if (!measured) {
-        m_title->setText(tr("not measured · plan %1").arg(plan));
+        parts << tr("not measured") << tr("plan %1").arg(plan);
+        m_title->setText(parts.join(QStringLiteral(" · ")));
         m_summary = tr("%1: plan %2").arg(status.device, plan);
         m_bar->setFullScale(0.0);
         m_bar->setMarker(-1.0, {});
         return;
     }
     const std::uint64_t used = measured->usedBytes();
-    const QString others = formatBytes(used - std::min(used, known));
-    m_title->setText(tr("%1 free · others %2 · plan %3").arg(formatBytes(measured->freeBytes), others, plan));
+    // What comes last goes first where there is no room.
+    parts << tr("%1 free").arg(formatBytes(measured->freeBytes)) << tr("plan %1").arg(plan)
+          << tr("others %1").arg(formatBytes(used - std::min(used, known)));
+    m_title->setText(parts.join(QStringLiteral(" · ")));
     m_title->setToolTip(tr("Others: other programs, and what the driver took since its context was made "
                            "(kernels, tables). Plan: made before anything was allocated."));
     m_summary = tr("device %1 of %2").arg(formatBytes(used), formatBytes(measured->totalBytes));

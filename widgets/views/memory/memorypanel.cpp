@@ -139,7 +139,11 @@ std::uint64_t MemoryPanel::usedBytes(const MemoryItem &item) const
         // Live: all blocks that were ever written stay resident, also those that are free again.
         if (const auto cache = m_context.host.cache(); cache && m_context.selection.isLive())
             return cache->touchedBytes();
-        return record ? record->kvBytes : 0;
+        if (!record)
+            return 0;
+        // Of a cache in two memories, as much as of the room in both.
+        return std::uint64_t(double(record->kvBytes) * double(item.bytes) /
+                             double(m_context.host.status().plan.bytesOf(MemoryPart::KvCache)));
     case MemoryPart::Trace: {
         const auto logits = m_context.host.logits();
         return logits ? logits->memoryBytes() : 0;

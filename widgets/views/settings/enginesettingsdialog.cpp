@@ -98,6 +98,10 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
 {
     m_device = new QComboBox;
     m_device->setAccessibleName(tr("Device"));
+    m_deviceLayers = spinBox(1, 1, tr("Layers on the device"));
+    m_deviceLayers->setToolTip(
+        tr("The first layers run on the device, the rest with the embedding and the output head on the CPU. "
+           "With all of them everything runs on the device."));
     m_precision = new QComboBox;
     m_precision->setAccessibleName(tr("Precision"));
     m_precision->addItem(tr("fast: activations of 15 bits, products in integers"), int(Precision::Fast));
@@ -146,6 +150,7 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     m_keepCache->setToolTip(
         tr("Off: every step computes the whole text anew. The same tokens, at a growing cost."));
     form.addRow(tr("Device"), m_device);
+    form.addRow(tr("Layers on the device"), m_deviceLayers);
     form.addRow(tr("Precision"), m_precision);
     form.addRow(QString(), m_kernels);
     form.addRow(tr("Context"), m_contextTokens);
@@ -159,7 +164,8 @@ void EngineSettingsDialog::addFields(QFormLayout &form)
     form.addRow(tr("Quantise at load"), m_quantization);
     form.addRow(tr("Threads"), m_threads);
     form.addRow(tr("Prefill batch"), m_batch);
-    for (QSpinBox *box : {m_contextTokens, m_threads, m_batch, m_blockTokens, m_sequences, m_sinks})
+    for (QSpinBox *box :
+         {m_deviceLayers, m_contextTokens, m_threads, m_batch, m_blockTokens, m_sequences, m_sinks})
         connect(box, &QSpinBox::valueChanged, this, &EngineSettingsDialog::refreshPlan);
     for (QComboBox *box : {m_device, m_quantization, m_precision, m_keyType, m_valueType, m_overflow})
         connect(box, &QComboBox::currentIndexChanged, this, &EngineSettingsDialog::refreshPlan);
@@ -207,11 +213,22 @@ void EngineSettingsDialog::fillDevices()
     m_deviceInForce = current;
 }
 
+/// From one to all that the model has; all: the device computes everything.
+void EngineSettingsDialog::fillLayers()
+{
+    const EngineStatus &status = m_context.host.status();
+    const int layers = status.model ? int(status.model->config().layers) : 1;
+    m_deviceLayers->setRange(1, layers);
+    m_deviceLayers->setSuffix(tr(" of %1").arg(formatCount(std::uint64_t(layers))));
+    m_deviceLayers->setValue(int(status.session.deviceLayers.value_or(std::uint32_t(layers))));
+}
+
 void EngineSettingsDialog::showInForce()
 {
     const SessionSettings &now = m_context.host.status().session;
     m_filling = true;
     fillDevices();
+    fillLayers();
     m_precision->setCurrentIndex(m_precision->findData(int(now.precision)));
     m_contextTokens->setValue(int(std::min<std::uint32_t>(std::max(1U, now.contextTokens), mostContext)));
     m_threads->setValue(std::max(1, now.threads));
@@ -240,6 +257,10 @@ SessionSettings EngineSettingsDialog::chosen() const
         settings.device =
             device == 0 ? std::string() : m_context.host.devices().devices[std::size_t(device - 1)].id;
     }
+    if (settings.backend != BackendKind::Cpu) {
+        const bool isAll = m_deviceLayers->value() == m_deviceLayers->maximum();
+        settings.deviceLayers = isAll ? std::nullopt : std::optional(std::uint32_t(m_deviceLayers->value()));
+    }
     settings.precision = Precision(m_precision->currentData().toInt());
     settings.contextTokens = std::uint32_t(m_contextTokens->value());
     settings.threads = m_threads->value();
@@ -265,7 +286,10 @@ void EngineSettingsDialog::refreshPlan()
         return;
     const EngineStatus &status = m_context.host.status();
     const SessionSettings settings = chosen();
-    m_threads->setEnabled(settings.backend == BackendKind::Cpu);
+    const bool isCpu = settings.backend == BackendKind::Cpu;
+    const bool isSplit = !isCpu && settings.deviceLayers;
+    m_threads->setEnabled(isCpu || isSplit);
+    m_deviceLayers->setEnabled(!isCpu && m_deviceLayers->maximum() > 1);
     m_sinks->setEnabled(settings.overflow == OverflowPolicy::Streaming);
     const bool isOther = status.model && chosenQuantization() != status.model->options.quantization;
     m_apply->setEnabled(status.model && !m_waiting && (isOther || !(settings == status.session)));
@@ -275,11 +299,11 @@ void EngineSettingsDialog::refreshPlan()
         m_note->clear();
         return;
     }
-    m_kernels->setText(settings.backend == BackendKind::Cpu
-                           ? weightKernelsText(*status.model->model, settings.precision)
-                           : tr("Weights stay quantised on the device, laid out for its kernels."));
-    const bool isSame =
-        settings.backend == status.session.backend && settings.device == status.session.device;
+    m_kernels->setText(isCpu ? weightKernelsText(*status.model->model, settings.precision)
+                             : tr("Weights stay quantised on the device, laid out for its kernels."));
+    const bool isSame = settings.backend == status.session.backend &&
+                        settings.device == status.session.device &&
+                        settings.deviceLayers == status.session.deviceLayers;
     const auto plan = sessionPlan(*status.model, settings, isSame ? status.deviceNeeds : std::nullopt);
     if (!plan) {
         m_plan->setText(QString::fromStdString(plan.error().text()));
@@ -288,26 +312,32 @@ void EngineSettingsDialog::refreshPlan()
         return;
     }
     // In the file's form or quantised; a layout for fast kernels takes hardly more.
-    m_plan->setText(planText(*plan, isOther ? weightsBytesAs(*status.model->model, chosenQuantization())
-                                            : plan->bytesOf(MemoryPart::Weights)));
+    const double planned = double(plan->bytesOf(MemoryPart::Weights));
+    const double weights =
+        isOther ? double(weightsBytesAs(*status.model->model, chosenQuantization())) : planned;
+    m_plan->setText(planText(*plan, planned > 0.0 ? weights / planned : 1.0));
     m_note->setText(isOther ? tr("Applying loads the model again: a running reply ends, and the trace too.")
                             : remark(settings));
 }
 
-QString EngineSettingsDialog::planText(const MemoryPlan &plan, std::uint64_t weights) const
+QString EngineSettingsDialog::planText(const MemoryPlan &plan, double weightShare) const
 {
-    const std::uint64_t planned = plan.bytesOf(MemoryPart::Weights);
-    const QString cache = formatBytes(plan.bytesOf(MemoryPart::KvCache));
-    const std::uint64_t onDevice = plan.bytesIn(MemoryPlace::Device);
-    if (onDevice == 0)
+    const auto weightsIn = [&](MemoryPlace place) {
+        return std::uint64_t(double(plan.bytesOf(MemoryPart::Weights, place)) * weightShare);
+    };
+    const auto bytesIn = [&](MemoryPlace place) {
+        return plan.bytesIn(place) - plan.bytesOf(MemoryPart::Weights, place) + weightsIn(place);
+    };
+    const MemoryPlace main = plan.hasDevice() ? MemoryPlace::Device : MemoryPlace::Host;
+    const QString weights = formatBytes(weightsIn(main));
+    const QString cache = formatBytes(plan.bytesOf(MemoryPart::KvCache, main));
+    if (!plan.hasDevice())
         return tr("Takes %1 in all, %2 of it for weights, %3 for keys and values. %4 are free now.")
-            .arg(formatBytes(plan.total() - planned + weights), formatBytes(weights), cache,
-                 formatBytes(availableMemoryBytes()));
+            .arg(formatBytes(bytesIn(main)), weights, cache, formatBytes(availableMemoryBytes()));
     const auto &memory = m_context.host.status().deviceMemory;
     const QString text =
         tr("Takes %1 of the device, %2 of it for weights, %3 for keys and values, and %4 here.")
-            .arg(formatBytes(onDevice - planned + weights), formatBytes(weights), cache,
-                 formatBytes(plan.bytesIn(MemoryPlace::Host)));
+            .arg(formatBytes(bytesIn(main)), weights, cache, formatBytes(bytesIn(MemoryPlace::Host)));
     return memory ? tr("%1 %2 of the device are free now.").arg(text, formatBytes(memory->freeBytes)) : text;
 }
 
@@ -338,7 +368,8 @@ void EngineSettingsDialog::apply()
     onlyCacheUse.cacheUse = settings.cacheUse;
     m_waiting = true;
     m_apply->setEnabled(false);
-    if (settings.backend != status.session.backend || settings.device != status.session.device)
+    if (settings.backend != status.session.backend || settings.device != status.session.device ||
+        settings.deviceLayers != status.session.deviceLayers)
         Q_EMIT deviceChosen(settings);
     if (chosenQuantization() != status.model->options.quantization) {
         ModelLoadOptions options = status.model->options;

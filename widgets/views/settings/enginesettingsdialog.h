@@ -30,7 +30,7 @@ public:
 
 Q_SIGNALS:
     void applied(); ///< the engine took them
-    /// Another device is among what is being applied.
+    /// Another device, or other layers on it, is among what is being applied.
     void deviceChosen(const tokenloupe::SessionSettings &settings);
 
 protected:
@@ -39,8 +39,10 @@ protected:
 private:
     void addFields(QFormLayout &form);
     void fillDevices();
+    void fillLayers();
     void showInForce();
-    QString planText(const MemoryPlan &plan, std::uint64_t weights) const;
+    /// `weightShare`: of the planned bytes of the weights, what they will really take.
+    QString planText(const MemoryPlan &plan, double weightShare) const;
     void apply();
     void refreshPlan();
     QString remark(const SessionSettings &settings) const;
@@ -49,6 +51,7 @@ private:
 
     InspectorContext m_context;
     QComboBox *m_device = nullptr;
+    QSpinBox *m_deviceLayers = nullptr;
     QComboBox *m_precision = nullptr;
     QLabel *m_kernels = nullptr;
     QSpinBox *m_contextTokens = nullptr;
