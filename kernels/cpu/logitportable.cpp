@@ -12,9 +12,15 @@ struct LogitVector : Vector
 {
     static unsigned between(const Reg &x, const Reg &low, const Reg &high)
     {
+        // In a form that compilers turn into vector compares.
+        static constexpr unsigned bits[16] = {1U << 0,  1U << 1,  1U << 2,  1U << 3, 1U << 4,  1U << 5,
+                                              1U << 6,  1U << 7,  1U << 8,  1U << 9, 1U << 10, 1U << 11,
+                                              1U << 12, 1U << 13, 1U << 14, 1U << 15};
         unsigned mask = 0;
-        for (int i = 0; i < 16; ++i)
-            mask |= unsigned(x.lane[i] >= low.lane[i] && x.lane[i] < high.lane[i]) << i;
+        for (int i = 0; i < 16; ++i) {
+            const unsigned lowEnough = x.lane[i] < high.lane[i] ? bits[i] : 0U;
+            mask |= x.lane[i] >= low.lane[i] ? lowEnough : 0U;
+        }
         return mask;
     }
     static unsigned unordered(const Reg &x)
@@ -24,9 +30,28 @@ struct LogitVector : Vector
             found |= unsigned(lane != lane);
         return found;
     }
-    static void pack(const Reg &x, unsigned mask, std::uint32_t first, std::uint32_t *indices, float *values)
+    static Reg infiniteWhereLess(const Reg &a, const Reg &x, const Reg &y)
     {
-        logitkernel::packOneByOne<Vector>(x, mask, first, indices, values);
+        Reg result;
+        for (int i = 0; i < 16; ++i)
+            result.lane[i] = x.lane[i] < y.lane[i] ? kernel::minusInfinity : a.lane[i];
+        return result;
+    }
+    static DoubleReg addDoubleFrom(const DoubleReg &sum, const float *p) { return addDouble(sum, load(p)); }
+    // Written whether wanted or not: no branch to guess.
+    static void pack(const Reg &x, unsigned mask, float *out)
+    {
+        for (int i = 0; i < 16; ++i) {
+            *out = x.lane[i];
+            out += mask >> i & 1U;
+        }
+    }
+    static void packIndices(std::uint32_t first, unsigned mask, std::uint32_t *out)
+    {
+        for (std::uint32_t i = 0; i < 16; ++i) {
+            *out = first + i;
+            out += mask >> i & 1U;
+        }
     }
 };
 
