@@ -147,9 +147,9 @@ void CandidateSet::copyTo(Candidates &out) const
 std::optional<CandidateSet::PrefixEnd> CandidateSet::prefixOf(const SoftmaxWeights &weights,
                                                               MassGoal goal) const
 {
-    // No weight is above 1: a flat distribution does not meet the goal within the first few.
+    // No weight is above 1, and they fall: a flat distribution does not meet the goal within the first few.
     constexpr std::size_t head = 64;
-    const bool mayBeShort = m_row.size() <= exactSoftmaxLimit || goal.sum <= double(head);
+    const bool mayBeShort = m_row.size() <= exactSoftmaxLimit || goal.sum <= double(head) / 4.0;
     if (mayBeShort) {
         DescendingWalk walk(*this);
         double running = 0.0;

@@ -28,10 +28,10 @@ struct SampleSize
     std::size_t count = 0;
     std::size_t margin = 0;
 };
-constexpr std::size_t largestSample = 256;
+constexpr std::size_t largestSample = 512;
 constexpr SampleSize sampleSizeFor(std::size_t stretch)
 {
-    return stretch > 8192 ? SampleSize{largestSample, 24} : SampleSize{64, 12};
+    return stretch > 65536 ? SampleSize{512, 34} : stretch > 8192 ? SampleSize{256, 24} : SampleSize{64, 12};
 }
 
 struct Sample

@@ -40,8 +40,8 @@ struct LogitKernels
     std::int64_t (*countAtLeast)(const float *x, std::int64_t n, float bound);
     /// out[i] = x[i] / divisor, rounded once; -inf where x[i] < floor. `out` may be `x`.
     void (*divide)(const float *x, float floor, float divisor, std::int64_t n, float *out);
-    /// Σ e^(x - maximum): float exponentials, summed in double. -inf counts nothing. `maximum` is finite and
-    /// none is larger.
+    /// Σ e^(x - maximum): float exponentials, summed in double; -inf and what else is tiny counts as e^-87,
+    /// which is nothing. `maximum` is finite and none is larger.
     double (*weightSum)(const float *x, std::int64_t n, float maximum);
 };
 

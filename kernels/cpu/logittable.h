@@ -134,9 +134,10 @@ template <class V>
 double weightSum(const float *x, std::int64_t n, float maximum)
 {
     const auto top = V::all(maximum);
-    // e^-105 is 0 as a float: -inf needs no case of its own.
+    // e^-87 is the last power that is no subnormal float: those take long, and what is less (-inf as well)
+    // adds nothing to a sum of 1 and more, which the whole row's is.
     const auto weight = [top](typename V::Reg value) {
-        return kernel::exponentialInRange<V>(V::larger(V::all(-105.0F), V::subtract(value, top)));
+        return kernel::exponentialInRange<V>(V::larger(V::all(-87.0F), V::subtract(value, top)));
     };
     auto even = V::zeroDouble();
     auto odd = V::zeroDouble();
