@@ -20,11 +20,8 @@ using Clock = std::chrono::steady_clock;
 class StepCapture final : public ForwardTap
 {
 public:
-    enum class Norms { No, Yes };
-
-    StepCapture(std::vector<TapPoint> points, Norms norms)
+    explicit StepCapture(std::vector<TapPoint> points)
         : m_points(std::move(points))
-        , m_norms(norms)
     {}
 
     bool wants(TapPoint point, LayerIndex) override
@@ -36,9 +33,8 @@ public:
         if (m_used + values.size() > m_memory.size())
             m_memory.resize((m_used + values.size()) * 2); // not in the steps that are measured
         std::copy(values.begin(), values.end(), m_memory.data() + m_used);
-        m_taken.push_back({point, layer, m_used, values.size(), 0.0F});
-        if (m_norms == Norms::Yes)
-            m_taken.back().norm = normOf(values);
+        const float norm = point == TapPoint::LayerOutput ? normOf(values) : 0.0F;
+        m_taken.push_back({point, layer, m_used, values.size(), norm});
         m_used += values.size();
     }
     void beginStep()
@@ -55,7 +51,7 @@ private:
         LayerIndex layer;
         std::size_t first; ///< in m_memory
         std::size_t count;
-        float norm; ///< of the vector, where norms are wanted
+        float norm; ///< of the residual stream
     };
 
     static float normOf(std::span<const float> values)
@@ -68,7 +64,6 @@ private:
     }
 
     std::vector<TapPoint> m_points;
-    Norms m_norms;
     std::vector<float> m_memory;
     std::size_t m_used = 0;
     std::vector<Taken> m_taken;
@@ -78,7 +73,6 @@ struct Kind
 {
     const char *name;
     std::vector<TapPoint> points;
-    StepCapture::Norms norms = StepCapture::Norms::No;
     Measuring operations = Measuring::Off;
 };
 
@@ -87,15 +81,14 @@ std::vector<Kind> kinds()
     std::vector<TapPoint> all;
     for (int point = 0; point <= int(TapPoint::Logits); ++point)
         all.push_back(static_cast<TapPoint>(point));
-    return {
-        {"nothing, asked at every point", {}},
-        {"time of each operation", {}, StepCapture::Norms::No, Measuring::On},
-        {"residual stream of each layer, with its norm", {TapPoint::LayerOutput}, StepCapture::Norms::Yes},
-        {"seven kinds in each layer",
-         {TapPoint::AttentionNorm, TapPoint::Query, TapPoint::Key, TapPoint::Value, TapPoint::AttentionOutput,
-          TapPoint::FeedForwardOutput, TapPoint::LayerOutput}},
-        {"attention weights of all heads", {TapPoint::AttentionWeights}},
-        {"everything", all, StepCapture::Norms::Yes, Measuring::On}};
+    return {{"nothing, asked at every point", {}},
+            {"time of each operation", {}, Measuring::On},
+            {"residual stream of each layer, with its norm", {TapPoint::LayerOutput}},
+            {"seven kinds in each layer",
+             {TapPoint::AttentionNorm, TapPoint::Query, TapPoint::Key, TapPoint::Value,
+              TapPoint::AttentionOutput, TapPoint::FeedForwardOutput, TapPoint::LayerOutput}},
+            {"attention weights of all heads", {TapPoint::AttentionWeights}},
+            {"everything", all, Measuring::On}};
 }
 
 /// Two sequences that are fed the same tokens.
@@ -259,7 +252,7 @@ Result<std::vector<CaptureCost>> captureCosts(const std::shared_ptr<const Model>
     const std::vector<Kind> all = kinds();
     std::vector<StepCapture> captures;
     for (const Kind &kind : all)
-        captures.emplace_back(kind.points, kind.norms);
+        captures.emplace_back(kind.points);
     std::vector<Times> times(all.size());
     for (std::uint32_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (std::size_t i = 0; i < all.size(); ++i) {
