@@ -21,8 +21,9 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t worthSplitting = 128; ///< fewer are sorted
 
-/// How many logits of a stretch stand for all of it, and three deviations of a quantile among them, as
-/// places. Sorting many takes longer than one pass more over a stretch that is short.
+/// How many logits of a stretch stand for all of it, and two deviations of a quantile among them, as places:
+/// that the goal lies outside now and then costs less than looking at more every time. Sorting many takes
+/// longer than one pass more over a stretch that is short.
 struct SampleSize
 {
     std::size_t count = 0;
@@ -31,7 +32,9 @@ struct SampleSize
 constexpr std::size_t largestSample = 512;
 constexpr SampleSize sampleSizeFor(std::size_t stretch)
 {
-    return stretch > 65536 ? SampleSize{512, 34} : stretch > 8192 ? SampleSize{256, 24} : SampleSize{64, 12};
+    return stretch > 65536  ? SampleSize{largestSample, 24}
+           : stretch > 8192 ? SampleSize{256, 16}
+                            : SampleSize{64, 8};
 }
 
 struct Sample
