@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -26,7 +27,7 @@ constexpr std::size_t worthSplitting = 128; ///< fewer are sorted
 /// longer than one pass more over a stretch that is short.
 struct SampleSize
 {
-    std::size_t count = 0;
+    std::size_t count = 0; ///< a power of two
     std::size_t margin = 0;
 };
 constexpr std::size_t largestSample = 512;
@@ -50,8 +51,9 @@ Sample sampleOf(std::span<const float> values, float floor)
     Sample sample;
     const auto [taken, margin] = sampleSizeFor(values.size());
     for (std::size_t i = 0; i < taken; ++i) {
-        sample.sorted[sample.count] = values[i * values.size() / taken];
-        sample.count += std::size_t(sample.sorted[sample.count] >= floor);
+        const float value = values[i * values.size() >> std::countr_zero(taken)];
+        sample.sorted[sample.count] = value;
+        sample.count += std::size_t(value >= floor);
     }
     sample.margin = margin;
     const auto end = sample.sorted.begin() + static_cast<std::ptrdiff_t>(sample.count);
