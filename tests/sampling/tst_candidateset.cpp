@@ -248,11 +248,12 @@ private Q_SLOTS:
         QTest::addColumn<std::size_t>("n");
         QTest::addColumn<float>("grid"); // logits are multiples of it: many equal ones; 0: none
         QTest::addColumn<double>("share");
-        for (const std::size_t n : {std::size_t(2049), std::size_t(49152), std::size_t(262144)}) {
-            for (const float grid : {0.0F, 1.0F / 64, 0.5F}) {
-                for (const double share : {0.3, 0.95, 0.9999})
-                    QTest::addRow("%zu, multiples of %g, %g", n, double(grid), share) << n << grid << share;
-            }
+        for (const float grid : {0.0F, 1.0F / 64, 0.5F}) {
+            for (const double share : {0.3, 0.95, 0.9999})
+                QTest::addRow("2049, multiples of %g, %g", double(grid), share)
+                    << std::size_t(2049) << grid << share;
+            QTest::addRow("49152, multiples of %g", double(grid)) << std::size_t(49152) << grid << 0.99;
+            QTest::addRow("262144, multiples of %g", double(grid)) << std::size_t(262144) << grid << 0.95;
         }
     }
     /// Rows so flat that a top-p keeps most of them, against plain lists.
