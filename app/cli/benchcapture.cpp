@@ -5,6 +5,7 @@
 #include "engine/transformer/transformer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -174,14 +175,23 @@ double medianOf(std::vector<double> values)
     return *middle;
 }
 
-// Both take turns after so many steps: often enough that the machine is the same for both, seldom enough
-// that what changing over costs (a device's remembered pass) can be left out, with the first step of each.
-constexpr std::size_t turnSteps = 8;
+/// When the two sequences take turns.
+struct Rhythm
+{
+    std::size_t steps = 1;   ///< of one, before it is the other's turn
+    std::size_t leftOut = 0; ///< the first of them, in which changing over costs
+};
+/// As often as can be, so that the machine is the same for both. A device remembers the pass of the step
+/// before, and has to be told anew when something changes.
+Rhythm rhythmOn(BackendKind backend)
+{
+    return backend == BackendKind::Cpu ? Rhythm{1, 0} : Rhythm{8, 1};
+}
 
 /// One way of decoding `tokens`: µs of each, and the logits of each.
 struct Turn
 {
-    std::array<double, turnSteps> us{};
+    std::vector<double> us;
     std::vector<float> logits;
 };
 
@@ -189,15 +199,16 @@ Status runTurn(Twins &twins, std::size_t twin, std::span<const TokenId> tokens, 
                Measuring operations, const std::stop_token &stop, Turn &turn)
 {
     twins.backend().measureOperations(operations);
+    turn.us.clear();
     turn.logits.clear();
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
+    for (const TokenId token : tokens) {
         const auto start = Clock::now();
         if (capture)
             capture->beginStep();
-        const auto logits = twins.step(twin, tokens[i], capture, stop);
+        const auto logits = twins.step(twin, token, capture, stop);
         if (operations == Measuring::On)
             (void)twins.backend().takeOperationTimes();
-        turn.us[i] = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+        turn.us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
         if (!logits)
             return tl::unexpected(logits.error());
         turn.logits.insert(turn.logits.end(), logits->begin(), logits->end());
@@ -206,18 +217,18 @@ Status runTurn(Twins &twins, std::size_t twin, std::span<const TokenId> tokens, 
 }
 
 Status measureKind(Twins &twins, const Kind &kind, StepCapture &capture, std::span<const TokenId> tokens,
-                   std::size_t depth, const std::stop_token &stop, Times &times)
+                   std::size_t depth, Rhythm rhythm, const std::stop_token &stop, Times &times)
 {
     if (Status ready = twins.restart(tokens.first(depth), stop); !ready)
         return ready;
     // Who is only timed gets no tap.
     const bool taps = !kind.points.empty() || kind.operations == Measuring::Off;
     std::array<Turn, 2> turns;
-    for (std::size_t at = depth; at < tokens.size(); at += turnSteps) {
-        const auto part = tokens.subspan(at, std::min(turnSteps, tokens.size() - at));
+    for (std::size_t at = depth; at < tokens.size(); at += rhythm.steps) {
+        const auto part = tokens.subspan(at, std::min(rhythm.steps, tokens.size() - at));
         for (std::size_t i = 0; i < 2; ++i) {
             // Which goes first changes too.
-            const std::size_t twin = (i + at / turnSteps) % 2;
+            const std::size_t twin = (i + at / rhythm.steps) % 2;
             const Status done = twin == 0
                                     ? runTurn(twins, twin, part, nullptr, Measuring::Off, stop, turns[twin])
                                     : runTurn(twins, twin, part, taps ? &capture : nullptr, kind.operations,
@@ -229,7 +240,7 @@ Status measureKind(Twins &twins, const Kind &kind, StepCapture &capture, std::sp
                         turns[0].logits.size() * sizeof(float)) != 0)
             return makeError(ErrorCode::InvalidLogits, "bench",
                              "capturing \"" + std::string(kind.name) + "\" changed the logits");
-        for (std::size_t i = 1; i < part.size(); ++i) {
+        for (std::size_t i = rhythm.leftOut; i < part.size(); ++i) {
             times.plain.push_back(turns[0].us[i]);
             times.differences.push_back(turns[1].us[i] - turns[0].us[i]);
         }
@@ -256,7 +267,8 @@ Result<std::vector<CaptureCost>> captureCosts(const std::shared_ptr<const Model>
     std::vector<Times> times(all.size());
     for (std::uint32_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (std::size_t i = 0; i < all.size(); ++i) {
-            const Status done = measureKind(**twins, all[i], captures[i], tokens, depth, stop, times[i]);
+            const Status done = measureKind(**twins, all[i], captures[i], tokens, depth,
+                                            rhythmOn(settings.backend), stop, times[i]);
             if (!done)
                 return tl::unexpected(done.error());
         }
