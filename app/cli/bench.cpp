@@ -293,7 +293,8 @@ void addBench(CommandSet &set)
         "Sampler chains instead: µs a token by vocabulary size, for peaked and flat distributions");
     command->add_option("--tokenizer", options->tokenizerFile,
                         "The tokenizer over this text file instead: MB/s");
-    command->add_flag("--trace", options->trace, "What recording for every panel costs instead");
+    command->add_flag("--trace", options->trace,
+                      "What recording for every panel costs instead, and capturing intermediates of a step");
     options->session.addTo(*command);
 }
 

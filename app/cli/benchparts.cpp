@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/benchparts.h"
 
+#include "app/cli/benchcapture.h"
 #include "app/cli/inputs.h"
 #include "app/cli/table.h"
 #include "app/cli/vocabularyinput.h"
@@ -275,6 +276,31 @@ Result<std::vector<double>> stepSeconds(Session &session, const StepRequest &req
     return seconds;
 }
 
+Json capturesJson(const std::vector<CaptureCost> &captures)
+{
+    Json rows = Json::array();
+    for (const CaptureCost &cost : captures)
+        rows.push_back({{"captured", cost.captured},
+                        {"bytes", cost.bytes},
+                        {"plain_step_us", number(cost.plainUs)},
+                        {"difference_us", number(cost.differenceUs)},
+                        {"share", number(cost.share())}});
+    return rows;
+}
+
+std::string capturesText(const std::vector<CaptureCost> &captures)
+{
+    Table table({{"captured of each step", Align::Left},
+                 {"KiB", Align::Right},
+                 {"µs", Align::Right},
+                 {"µs more", Align::Right},
+                 {"%", Align::Right}});
+    for (const CaptureCost &cost : captures)
+        table.row({cost.captured, fixed(static_cast<double>(cost.bytes) / 1024.0, 0), fixed(cost.plainUs, 0),
+                   fixed(cost.differenceUs, 1), fixed(100.0 * cost.share(), 2)});
+    return table.text();
+}
+
 } // namespace
 
 ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSettings settings)
@@ -307,6 +333,14 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
             seconds[kind].insert(seconds[kind].end(), steps->begin(), steps->end());
         }
     }
+    auto session = openSession(set, model, settings, status);
+    if (!session)
+        return status;
+    const SessionSettings complete = session->settings();
+    session.reset(); // its memory is needed no more
+    const auto captures = captureCosts(model->model, complete, options, set.interrupt.token());
+    if (!captures)
+        return set.terminal.fail(captures.error());
     const double plain = medianOf(seconds[0]);
     const double traced = medianOf(seconds[1]);
     // Of the speed, not of the median step: memory that comes slowly every few tokens is lost time too.
@@ -317,12 +351,13 @@ ExitStatus benchTrace(CommandSet &set, const BenchOptions &options, SessionSetti
                            {"traced_tps", speeds[1]},
                            {"plain_step_us", number(plain * 1e6)},
                            {"traced_step_us", number(traced * 1e6)},
-                           {"share_lost", number(share)}});
+                           {"share_lost", number(share)},
+                           {"captures", capturesJson(*captures)}});
     else
         set.terminal.text("decode " + fixed(medianOf(speeds[0]), 1) + " tokens/s, recorded for every panel " +
                           fixed(medianOf(speeds[1]), 1) + " tokens/s: " + fixed(100.0 * share, 1) +
                           " % lost; median step " + fixed(plain * 1e6, 0) + " and " + fixed(traced * 1e6, 0) +
-                          " µs\n");
+                          " µs\n\n" + capturesText(*captures));
     return set.terminal.end();
 }
 

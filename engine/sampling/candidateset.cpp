@@ -54,8 +54,12 @@ SoftmaxWeights CandidateSet::weights() const
 
 SoftmaxSums CandidateSet::sums() const
 {
-    return m_row.empty() ? softmaxSums(std::span<const Candidate>(m_list.items))
-                         : softmaxSums(m_row, m_maximum);
+    if (m_row.empty())
+        return softmaxSums(std::span<const Candidate>(m_list.items));
+    if (m_below == 0)
+        return softmaxSums(m_row, m_maximum);
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    return softmaxSums(valuesBetween(m_row, m_floor, infinity).span(), m_maximum);
 }
 
 float CandidateSet::maximum() const
@@ -73,7 +77,7 @@ float CandidateSet::maximum() const
 Candidate CandidateSet::best() const
 {
     if (!m_row.empty())
-        return {idAt(firstEqual(m_row, m_maximum)), m_maximum};
+        return {idAt(indexOfEqual(m_row, m_maximum)), m_maximum};
     return *std::min_element(m_list.items.begin(), m_list.items.end(), InDescendingOrder());
 }
 
@@ -93,7 +97,7 @@ std::optional<std::size_t> CandidateSet::indexOf(TokenId id) const
 std::optional<float> CandidateSet::logitOf(TokenId id) const
 {
     if (const auto index = indexOf(id))
-        return isBanned(id) ? std::nullopt : std::optional<float>(m_row[*index]);
+        return isAlive({id, m_row[*index]}) ? std::optional<float>(m_row[*index]) : std::nullopt;
     for (const Candidate &item : m_list.items) {
         if (item.id == id)
             return item.logit;
@@ -134,19 +138,18 @@ void CandidateSet::copyTo(Candidates &out) const
         out = m_list;
         return;
     }
-    out.items.resize(m_row.size());
-    for (std::size_t i = 0; i < m_row.size(); ++i)
-        out.items[i] = {idAt(i), m_row[i]};
+    out.items.clear();
+    out.items.reserve(size());
+    forEach([&out](const Candidate &item) { out.items.push_back(item); });
     out.order = CandidateOrder::Unsorted;
-    dropBanned(out.items);
 }
 
 std::optional<CandidateSet::PrefixEnd> CandidateSet::prefixOf(const SoftmaxWeights &weights,
                                                               MassGoal goal) const
 {
-    // No weight is above 1: a flat distribution does not meet the goal within the first few.
+    // No weight is above 1, and they fall: a flat distribution does not meet the goal within the first few.
     constexpr std::size_t head = 64;
-    const bool mayBeShort = m_row.size() <= exactSoftmaxLimit || goal.sum <= double(head);
+    const bool mayBeShort = m_row.size() <= exactSoftmaxLimit || goal.sum <= double(head) / 4.0;
     if (mayBeShort) {
         DescendingWalk walk(*this);
         double running = 0.0;
@@ -162,10 +165,13 @@ std::optional<CandidateSet::PrefixEnd> CandidateSet::prefixOf(const SoftmaxWeigh
         if (most == size())
             return std::nullopt;
     }
-    const std::optional<MassPoint> point = findMass(m_row, weights, goal);
+    const std::optional<MassPoint> point = findMass({m_row, m_floor, m_below}, weights, goal);
     if (!point)
         return std::nullopt;
-    return PrefixEnd{{idAt(point->index), point->logit}, std::min(point->count, size()), point->sum};
+    return PrefixEnd{{idAt(point->index), point->logit},
+                     std::min(point->count, size()),
+                     point->sum,
+                     point->isLastOfItsLogit};
 }
 
 void CandidateSet::keep(std::vector<Candidate> items)
@@ -175,6 +181,8 @@ void CandidateSet::keep(std::vector<Candidate> items)
     m_row = {};
     m_own.clear();
     m_ids.clear();
+    m_floor = minusInfinity;
+    m_below = 0;
     m_banned.clear();
 }
 
@@ -188,6 +196,15 @@ void CandidateSet::setRow(LogitPart part)
     m_own = std::move(part.logits);
     m_row = m_own.span();
     m_sumExp = 0.0;
+    m_floor = minusInfinity;
+    m_below = 0;
+}
+
+/// What was removed leaves the row.
+void CandidateSet::dropBelow()
+{
+    if (m_below > 0)
+        keepAtLeast(static_cast<double>(m_floor));
 }
 
 void CandidateSet::keepAtLeast(double threshold)
@@ -196,19 +213,30 @@ void CandidateSet::keepAtLeast(double threshold)
         std::erase_if(m_list.items, [threshold](const Candidate &c) { return !(c.logit >= threshold); });
         return;
     }
-    setRow(selectAtLeast(m_row, threshold));
+    setRow(selectAtLeast(m_row, std::max(threshold, static_cast<double>(m_floor))));
     std::erase_if(m_banned, [this](TokenId id) { return !indexOf(id); });
 }
 
 void CandidateSet::keepPrefix(const PrefixEnd &end)
 {
-    // Those few are wanted in order sooner or later.
-    constexpr std::size_t worthSorting = 512;
-    if (m_row.empty() || end.count <= worthSorting) {
+    if (m_row.empty()) {
         keep(top(end.count));
         return;
     }
+    if (end.isCutByLogit && end.count > m_row.size() / 4) {
+        m_floor = end.last.logit;
+        m_below = m_row.size() - end.count;
+        m_sumExp = end.sum;
+        m_banned.clear(); // they are below
+        return;
+    }
     keepAtLeast(static_cast<double>(end.last.logit));
+    // Those few are wanted in order sooner or later.
+    constexpr std::size_t worthSorting = 512;
+    if (end.count <= worthSorting) {
+        keep(top(end.count));
+        return;
+    }
     m_sumExp = end.sum;
     if (m_own.size() == end.count)
         return;
@@ -225,16 +253,10 @@ void CandidateSet::keepPrefix(const PrefixEnd &end)
     m_row = m_own.span();
 }
 
-bool CandidateSet::isBanned(TokenId id) const
-{
-    return std::binary_search(m_banned.begin(), m_banned.end(), id);
-}
-
 void CandidateSet::dropBanned(std::vector<Candidate> &items) const
 {
     if (!m_banned.empty())
-        std::erase_if(items,
-                      [this](const Candidate &c) { return c.logit == minusInfinity && isBanned(c.id); });
+        std::erase_if(items, [this](const Candidate &c) { return c.logit == minusInfinity && !isAlive(c); });
 }
 
 void CandidateSet::ownRow()
@@ -253,7 +275,7 @@ std::vector<LogitEdit> CandidateSet::alive(std::span<const TokenId> ids) const
     if (!m_row.empty()) {
         for (const TokenId id : ids) {
             const auto index = indexOf(id);
-            if (index && !isBanned(id))
+            if (index && isAlive({id, m_row[*index]}))
                 found.push_back({id, m_row[*index]});
         }
         return found;
@@ -278,6 +300,7 @@ void CandidateSet::apply(std::span<const LogitEdit> edits)
 
 void CandidateSet::applyToRow(std::span<const LogitEdit> edits)
 {
+    dropBelow();
     ownRow();
     m_sumExp = 0.0;
     const std::size_t before = m_banned.size();
@@ -316,11 +339,15 @@ void CandidateSet::applyToList(std::span<const LogitEdit> edits)
 void CandidateSet::divideBy(float divisor)
 {
     if (!m_row.empty()) {
-        // A copy in the same pass where the logits are still the borrowed ones.
+        if (!std::isfinite(m_floor / divisor))
+            dropBelow();
+        // A copy in the same pass where the logits are still the borrowed ones. What is below the floor
+        // becomes -inf: rounding must not lift it.
         m_own.resize(m_row.size());
-        divideAll(m_row, divisor, m_own.span());
+        divideAll(m_row, m_floor, divisor, m_own.span());
         m_row = m_own.span();
         m_maximum /= divisor;
+        m_floor /= divisor;
         m_sumExp = 0.0;
         return;
     }
@@ -337,6 +364,7 @@ void CandidateSet::subtract(double value)
         return static_cast<float>(static_cast<double>(logit) - value);
     };
     if (!m_row.empty()) {
+        dropBelow();
         ownRow();
         std::transform(m_own.data(), m_own.data() + m_own.size(), m_own.data(), shifted);
         m_maximum = shifted(m_maximum);

@@ -8,7 +8,9 @@
 #include "engine/sampling/scratch.h"
 #include "engine/sampling/softmaxsums.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,9 +25,10 @@ struct LogitEdit
 };
 
 /// What the stages of a chain work on. A row of logits by rising id: the one given (borrowed, or an own copy
-/// once a value was changed) as long as every token is alive, then what a stage left of it; or a sorted list,
-/// once few are left. So a chain that starts with top-k never writes down the whole vocabulary, and no chain
-/// sorts it. Holds no NaN and no +inf; the largest logit is finite.
+/// once a value was changed) as long as most tokens are alive, then what a stage left of it; or a sorted
+/// list, once few are left. So a chain that starts with top-k never writes down the whole vocabulary, one
+/// that keeps most of it only remembers a bound, and no chain sorts it. Holds no NaN and no +inf; the largest
+/// logit is finite.
 class CandidateSet
 {
 public:
@@ -37,7 +40,10 @@ public:
     CandidateSet(const CandidateSet &) = delete; // m_row would go on looking at the other's m_own
     CandidateSet &operator=(const CandidateSet &) = delete;
 
-    std::size_t size() const { return m_row.empty() ? m_list.items.size() : m_row.size() - m_banned.size(); }
+    std::size_t size() const
+    {
+        return m_row.empty() ? m_list.items.size() : m_row.size() - m_below - m_banned.size();
+    }
     std::size_t vocabulary() const { return m_vocabulary; }
     SoftmaxWeights weights() const;
     SoftmaxSums sums() const;
@@ -57,8 +63,9 @@ public:
     struct PrefixEnd
     {
         Candidate last;
-        std::size_t count = 0; ///< candidates up to it
-        double sum = 0.0;      ///< of their weights
+        std::size_t count = 0;     ///< candidates up to it
+        double sum = 0.0;          ///< of their weights
+        bool isCutByLogit = false; ///< known that none behind it has the same logit
     };
     /// Nothing when all of them are not enough.
     std::optional<PrefixEnd> prefixOf(const SoftmaxWeights &weights, MassGoal goal) const;
@@ -83,8 +90,9 @@ private:
     CandidateSet() = default;
     TokenId idAt(std::size_t index) const;
     void ownRow();
+    void dropBelow();
     void setRow(LogitPart part);
-    bool isBanned(TokenId id) const;
+    bool isAlive(Candidate item) const; ///< for those of the row
     void dropBanned(std::vector<Candidate> &items) const;
     std::vector<LogitEdit> alive(std::span<const TokenId> ids) const;
     void apply(std::span<const LogitEdit> edits);
@@ -93,11 +101,14 @@ private:
     std::optional<std::size_t> indexOf(TokenId id) const; ///< in the row
 
     std::size_t m_vocabulary = 0;
-    std::span<const float> m_row;  ///< logits by rising id; empty once the set is a list
-    Scratch<std::uint32_t> m_ids;  ///< of the row's entries; empty while every token is in it
-    Scratch<float> m_own;          ///< what m_row refers to when it is not the borrowed one
-    float m_maximum = 0.0F;        ///< of the row
-    double m_sumExp = 0.0;         ///< of the row's weights; 0: not known
+    std::span<const float> m_row; ///< logits by rising id; empty once the set is a list
+    Scratch<std::uint32_t> m_ids; ///< of the row's entries; empty while every token is in it
+    Scratch<float> m_own;         ///< what m_row refers to when it is not the borrowed one
+    float m_maximum = 0.0F;       ///< of the row
+    double m_sumExp = 0.0; ///< of the row's weights; 0: not known, and none is below the floor but -inf
+    float m_floor =
+        -std::numeric_limits<float>::infinity(); ///< what is less was removed and still is in the row
+    std::size_t m_below = 0;                     ///< how many those are
     std::vector<TokenId> m_banned; ///< removed, rising ids, -inf in the row; empty once the set is a list
     Candidates m_list;
 };
@@ -107,6 +118,12 @@ inline TokenId CandidateSet::idAt(std::size_t index) const
     return TokenId(m_ids.empty() ? static_cast<std::uint32_t>(index) : m_ids[index]);
 }
 
+inline bool CandidateSet::isAlive(Candidate item) const
+{
+    return item.logit >= m_floor &&
+           (m_banned.empty() || !std::binary_search(m_banned.begin(), m_banned.end(), item.id));
+}
+
 template <class Visit>
 void CandidateSet::forEach(Visit visit) const
 {
@@ -114,7 +131,7 @@ void CandidateSet::forEach(Visit visit) const
         visit(item);
     for (std::size_t i = 0; i < m_row.size(); ++i) {
         const Candidate item{idAt(i), m_row[i]};
-        if (m_banned.empty() || !isBanned(item.id))
+        if (isAlive(item))
             visit(item);
     }
 }

@@ -65,7 +65,7 @@ void cutToTop(std::vector<Candidate> &items, std::size_t count)
     items.resize(count);
 }
 
-constexpr std::size_t gatherSlack = 16; ///< entries that the kernel may write behind the last one
+constexpr std::size_t gatherSlack = 64; ///< entries that the kernel may write behind the last one
 
 /// Indices and values that a kernel finds.
 class Finds
@@ -76,8 +76,8 @@ public:
         , m_values(room + gatherSlack)
     {}
 
-    /// Of x[from] and those behind it: the first, at most `room`, with low ≤ value < high; returns where it
-    /// stopped.
+    /// Of x[from] and those behind it: the first `room` or a few more with low ≤ value < high; returns where
+    /// it stopped.
     std::size_t gather(std::span<const float> x, std::size_t from, float low, float high, std::size_t room)
     {
         LogitKernels::Found found{m_indices.data(), m_values.data(), 0, static_cast<std::int64_t>(room)};
@@ -87,6 +87,8 @@ public:
         m_count = static_cast<std::size_t>(found.count);
         return static_cast<std::size_t>(end);
     }
+    std::size_t count() const { return m_count; }
+    std::uint32_t index(std::size_t i) const { return m_indices[i]; }
     void appendTo(std::vector<Candidate> &items) const
     {
         const std::size_t before = items.size();
@@ -148,24 +150,30 @@ void sortDescending(std::span<float> logits)
     std::copy(from.begin(), from.end(), logits.begin());
 }
 
-LogitPart selectBetween(std::span<const float> logits, float low, float high)
+LogitPart selectAtLeast(std::span<const float> logits, double threshold)
 {
+    // The smallest float that is not below the threshold: the same decision for every logit, in float
+    // compares.
+    float bound = static_cast<float>(threshold);
+    if (static_cast<double>(bound) < threshold)
+        bound = nextAbove(bound);
     LogitPart part{Scratch<std::uint32_t>(logits.size() + gatherSlack),
                    Scratch<float>(logits.size() + gatherSlack)};
     const auto n = static_cast<std::int64_t>(logits.size());
     LogitKernels::Found found{part.indices.data(), part.logits.data(), 0, n};
-    logitKernels().gather(logits.data(), 0, n, low, high, &found);
+    logitKernels().gather(logits.data(), 0, n, bound, infinity, &found);
     part.indices.shrink(static_cast<std::size_t>(found.count));
     part.logits.shrink(static_cast<std::size_t>(found.count));
     return part;
 }
 
-LogitPart selectAtLeast(std::span<const float> logits, double threshold)
+Scratch<float> valuesBetween(std::span<const float> logits, float low, float high)
 {
-    // The smallest float that is not below the threshold: the same decision for every logit, in float
-    // compares.
-    const float bound = static_cast<float>(threshold);
-    return selectBetween(logits, static_cast<double>(bound) < threshold ? nextAbove(bound) : bound, infinity);
+    Scratch<float> values(logits.size() + gatherSlack);
+    const std::int64_t count = logitKernels().select(logits.data(), static_cast<std::int64_t>(logits.size()),
+                                                     low, high, values.data());
+    values.shrink(static_cast<std::size_t>(count));
+    return values;
 }
 
 std::vector<Candidate> selectTop(std::vector<Candidate> items, std::size_t count)
@@ -206,13 +214,11 @@ std::vector<Candidate> selectTop(std::span<const float> logits, std::size_t coun
     return selectTop(std::move(items), count);
 }
 
-std::size_t firstEqual(std::span<const float> logits, float value)
+std::size_t indexOfEqual(std::span<const float> logits, float value, std::size_t skipped)
 {
-    Finds finds(1);
-    std::vector<Candidate> items;
-    finds.gather(logits, 0, value, nextAbove(value), 1);
-    finds.appendTo(items);
-    return items.empty() ? logits.size() : items.front().id.value();
+    Finds finds(skipped + 1);
+    finds.gather(logits, 0, value, nextAbove(value), skipped + 1);
+    return skipped < finds.count() ? finds.index(skipped) : logits.size();
 }
 
 std::size_t countGreater(std::span<const float> logits, float value)
@@ -225,9 +231,10 @@ std::size_t countEqual(std::span<const float> logits, float value)
     return countAtLeast(logits, value) - countAtLeast(logits, nextAbove(value));
 }
 
-void divideAll(std::span<const float> logits, float divisor, std::span<float> out)
+void divideAll(std::span<const float> logits, float floor, float divisor, std::span<float> out)
 {
-    logitKernels().divide(logits.data(), divisor, static_cast<std::int64_t>(logits.size()), out.data());
+    logitKernels().divide(logits.data(), floor, divisor, static_cast<std::int64_t>(logits.size()),
+                          out.data());
 }
 
 } // namespace tokenloupe

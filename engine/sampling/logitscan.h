@@ -51,15 +51,17 @@ struct LogitPart
     Scratch<std::uint32_t> indices;
     Scratch<float> logits;
 };
-LogitPart selectBetween(std::span<const float> logits, float low, float high); ///< low ≤ logit < high
 LogitPart selectAtLeast(std::span<const float> logits, double threshold);
+/// The logits alone, by rising index: low ≤ logit < high.
+Scratch<float> valuesBetween(std::span<const float> logits, float low, float high);
 
-/// Lowest id with exactly this logit; logits.size() when there is none.
-std::size_t firstEqual(std::span<const float> logits, float value);
+/// The index of the first with exactly this logit, or of the one `skipped` such further on; logits.size()
+/// when there is none.
+std::size_t indexOfEqual(std::span<const float> logits, float value, std::size_t skipped = 0);
 std::size_t countGreater(std::span<const float> logits, float value);
 std::size_t countEqual(std::span<const float> logits, float value);
 
-/// out[i] = logits[i] / divisor. `out` may be the same memory.
-void divideAll(std::span<const float> logits, float divisor, std::span<float> out);
+/// out[i] = logits[i] / divisor, -inf where logits[i] < floor. `out` may be the same memory.
+void divideAll(std::span<const float> logits, float floor, float divisor, std::span<float> out);
 
 } // namespace tokenloupe

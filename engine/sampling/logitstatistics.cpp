@@ -30,7 +30,7 @@ Result<LogitStatistics> logitStatistics(std::span<const float> logits)
     result.logSumExp = sums.logSumExp();
     result.entropyBits = sums.entropyBits();
     result.maximum = sums.maximum;
-    result.argmax = TokenId(static_cast<std::uint32_t>(firstEqual(logits, sums.maximum)));
+    result.argmax = TokenId(static_cast<std::uint32_t>(indexOfEqual(logits, sums.maximum)));
     return result;
 }
 

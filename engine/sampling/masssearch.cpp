@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -21,194 +22,173 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t worthSplitting = 128; ///< fewer are sorted
 
-/// How many logits of a stretch stand for all of it, and three deviations of a quantile among them, as
-/// places. Sorting many takes longer than one pass more over a stretch that is short.
+/// How many logits of a stretch stand for all of it, and two deviations of a quantile among them, as places:
+/// that the goal lies outside now and then costs less than looking at more every time. Sorting many takes
+/// longer than one pass more over a stretch that is short.
 struct SampleSize
+{
+    std::size_t count = 0; ///< a power of two
+    std::size_t margin = 0;
+};
+constexpr std::size_t largestSample = 512;
+constexpr SampleSize sampleSizeFor(std::size_t stretch)
+{
+    return stretch > 65536  ? SampleSize{largestSample, 24}
+           : stretch > 8192 ? SampleSize{256, 16}
+                            : SampleSize{64, 8};
+}
+
+struct Sample
 {
     std::size_t count = 0;
     std::size_t margin = 0;
+    std::array<float, largestSample> sorted{}; ///< descending
 };
-constexpr std::size_t largestSample = 256;
-constexpr SampleSize sampleSizeFor(std::size_t stretch)
-{
-    return stretch > 8192 ? SampleSize{largestSample, 24} : SampleSize{64, 12};
-}
 
-/// Consecutive entries of the descending order, themselves by rising index.
-struct Stretch
+/// Evenly taken from all of the values; those below the floor are left out.
+Sample sampleOf(std::span<const float> values, float floor)
 {
-    LogitPart part; ///< unused by the stretch that is the whole row
-    std::span<const float> values;
-    bool isWhole = false;
-
-    std::uint32_t indexOf(std::size_t i) const
-    {
-        return isWhole ? static_cast<std::uint32_t>(i) : part.indices[i];
+    Sample sample;
+    const auto [taken, margin] = sampleSizeFor(values.size());
+    for (std::size_t i = 0; i < taken; ++i) {
+        const float value = values[i * values.size() >> std::countr_zero(taken)];
+        sample.sorted[sample.count] = value;
+        sample.count += std::size_t(value >= floor);
     }
-};
+    sample.margin = margin;
+    const auto end = sample.sorted.begin() + static_cast<std::ptrdiff_t>(sample.count);
+    std::sort(sample.sorted.begin(), end, std::greater<>());
+    return sample;
+}
 
 class Search
 {
 public:
-    Search(std::span<const float> logits, const SoftmaxWeights &weights, MassGoal goal)
-        : m_weights(weights)
+    Search(const FlooredRow &row, const SoftmaxWeights &weights, MassGoal goal)
+        : m_row(row.logits)
+        , m_weights(weights)
         , m_goal(goal)
-    {
-        m_stretch.values = logits;
-        m_stretch.isWhole = true;
-        m_mass = weights.sumExp;
-    }
+        , m_values(row.logits)
+        , m_low(row.floor)
+        , m_size(row.logits.size() - row.below)
+        , m_mass(weights.sumExp)
+    {}
 
     std::optional<MassPoint> run()
     {
-        if (m_stretch.values.size() > worthSplitting)
-            leaveTail();
-        while (m_stretch.values.size() > worthSplitting) {
-            Outcome outcome = narrow(Width::Stretch);
-            if (outcome == Outcome::TooWide)
-                outcome = narrow(Width::OneValue);
-            if (outcome == Outcome::Beyond)
-                return std::nullopt;
-            if (m_isUniform)
+        while (m_values.size() > worthSplitting) {
+            const std::size_t before = m_values.size();
+            narrow(Width::Stretch);
+            if (m_values.size() > before / 4 * 3) // few different values
+                narrow(Width::OneValue);
+            if (isUniform())
                 return withinUniform();
         }
         return walk();
     }
 
 private:
-    using Sample = std::array<float, largestSample>;
     enum class Width { Stretch, OneValue };
-    enum class Outcome { Narrowed, TooWide, Beyond };
+    enum class Side { Head, Tail };
 
-    /// Those with low ≤ logit < high.
-    Stretch part(float low, float high) const
+    double massOf(std::span<const float> values) const
     {
-        Stretch result;
-        result.part = selectBetween(m_stretch.values, low, high);
-        result.values = result.part.logits.span();
-        if (!m_stretch.isWhole) {
-            for (std::size_t i = 0; i < result.values.size(); ++i)
-                result.part.indices[i] = m_stretch.part.indices[result.part.indices[i]];
+        return logitKernels().weightSum(values.data(), static_cast<std::int64_t>(values.size()),
+                                        m_weights.maximum);
+    }
+    bool isUniform() const { return !m_values.empty() && std::nextafter(m_low, infinity) >= m_high; }
+    Scratch<float> head(float bound) const { return valuesBetween(m_values, bound, m_high); }
+    Scratch<float> tail(float bound) const { return valuesBetween(m_values, m_low, bound); }
+
+    /// Splits the stretch into its head, all that are at least `bound`, and its tail, and goes on with the
+    /// one in which the goal is met. The side that is `looked` at is found and summed, the other follows.
+    void cut(float bound, Side looked)
+    {
+        const bool headFirst = looked == Side::Head;
+        Scratch<float> found = headFirst ? head(bound) : tail(bound);
+        double mass = massOf(found.span());
+        const double headMass = headFirst ? mass : m_mass - mass;
+        const std::size_t headCount = headFirst ? found.size() : m_size - found.size();
+        const bool inHead = headCount > 0 && m_goal.isMet(m_running + headMass);
+        if (inHead != headFirst) {
+            found = headFirst ? tail(bound) : head(bound);
+            mass = std::max(0.0, m_mass - mass);
         }
-        return result;
-    }
-    double massOf(const Stretch &stretch) const
-    {
-        return logitKernels().weightSum(stretch.values.data(),
-                                        static_cast<std::int64_t>(stretch.values.size()), m_weights.maximum);
-    }
-    void enter(Stretch stretch, double mass)
-    {
-        m_stretch = std::move(stretch);
+        if (inHead) {
+            m_low = bound;
+        } else {
+            m_high = bound;
+            m_count += headCount;
+            m_running += headMass;
+        }
+        m_found = std::move(found);
+        m_values = m_found.span();
+        m_size = m_found.size();
         m_mass = mass;
     }
-    void pass(std::size_t count, double mass)
-    {
-        m_count += count;
-        m_running += mass;
-    }
 
-    /// Of a row in which few entries hold most of the weight only these are looked at again: what all entries
-    /// below a bound can weigh together is less than what the goal leaves over.
-    void leaveTail()
+    /// Cuts what is likely to be in front of the goal and what is likely to be behind it off the stretch.
+    void narrow(Width width)
     {
-        const double left = m_weights.sumExp - m_goal.sum;
-        const auto size = static_cast<double>(m_stretch.values.size());
-        if (left <= 0.0)
+        const Sample sample = sampleOf(m_values, m_low);
+        const std::size_t count = sample.count;
+        if (count == 0) { // only of the row itself, nearly all of it below the floor
+            cut(m_low, Side::Head);
             return;
-        constexpr double certainty = 0.01; // more than rounding of the sums can be, in nats
-        const double bound = static_cast<double>(m_weights.maximum) + std::log(left / size) - certainty;
-        const float low = std::nextafter(static_cast<float>(bound), -infinity);
-        if (countGreater(m_stretch.values, low) > m_stretch.values.size() / 4)
-            return;
-        Stretch head = part(low, infinity);
-        const double mass = massOf(head);
-        enter(std::move(head), mass);
-    }
-
-    /// Logits of the stretch in descending order, evenly taken from all of it.
-    Sample sample(std::size_t count) const
-    {
-        Sample result{};
-        const std::size_t n = m_stretch.values.size();
-        for (std::size_t i = 0; i < count; ++i)
-            result[i] = m_stretch.values[i * n / count];
-        std::sort(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(count), std::greater<>());
-        return result;
-    }
-
-    /// Where in the sample the goal is likely to be met.
-    std::size_t guess(const Sample &sorted, std::size_t count) const
-    {
-        Sample weights = sorted;
-        cpuKernels().expSum(weights.data(), m_weights.maximum, static_cast<std::int64_t>(count));
-        std::array<float, largestSample> sums{};
-        std::partial_sum(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(count), sums.begin());
-        const double share = m_mass > 0.0 ? (m_goal.sum - m_running) / m_mass : 1.0;
-        const auto end = sums.begin() + static_cast<std::ptrdiff_t>(count);
-        const auto at =
-            std::lower_bound(sums.begin(), end, static_cast<float>(share * double(sums[count - 1])));
-        return std::min<std::size_t>(static_cast<std::size_t>(at - sums.begin()), count - 1);
-    }
-
-    /// Splits the stretch in three and goes on with the part in which the goal is met. TooWide: the middle
-    /// part is hardly shorter than the whole, nothing was done; not for OneValue. Beyond: not met in any of
-    /// them.
-    Outcome narrow(Width width)
-    {
-        const auto [count, margin] = sampleSizeFor(m_stretch.values.size());
-        const Sample sorted = sample(count);
-        const std::size_t middle = guess(sorted, count);
+        }
+        const std::size_t middle = guess(sample);
         const bool one = width == Width::OneValue;
-        const std::size_t first = one ? middle : middle - std::min(middle, margin);
-        const std::size_t last = one ? middle : std::min(middle + margin, count - 1);
-        // At the ends of the sample the part reaches to the end of the stretch.
-        const float high = !one && first == 0 ? infinity : std::nextafter(sorted[first], infinity);
-        const float low = !one && last == count - 1 ? -infinity : sorted[last];
+        const std::size_t first = one ? middle : middle - std::min(middle, sample.margin);
+        const std::size_t last = one ? middle : std::min(middle + sample.margin, count - 1);
+        // At the ends of the sample the stretch keeps its own.
+        const float high = !one && first == 0 ? m_high : std::nextafter(sample.sorted[first], infinity);
+        const float low = !one && last == count - 1 ? m_low : sample.sorted[last];
 
-        Stretch between = part(low, high);
-        if (!one && between.values.size() > m_stretch.values.size() / 4 * 3)
-            return Outcome::TooWide;
-        // The shorter side is summed, the other follows.
-        const double betweenMass = massOf(between);
-        std::size_t aboveCount = 0;
-        double aboveMass = 0.0;
-        std::optional<Stretch> above;
-        std::optional<Stretch> below;
-        if (high != infinity && (first < count / 2 || low == -infinity)) {
-            above = part(high, infinity);
-            aboveCount = above->values.size();
-            aboveMass = massOf(*above);
-        } else if (high != infinity) {
-            below = part(-infinity, low);
-            aboveCount = m_stretch.values.size() - between.values.size() - below->values.size();
-            aboveMass = m_mass - betweenMass - massOf(*below);
+        // First the cut that leaves less, so that the other one has less to look at.
+        const auto shorter = [](std::size_t before, std::size_t all) {
+            return before < all / 2 ? Side::Head : Side::Tail;
+        };
+        if (middle < count / 2) {
+            cut(low, Side::Head);
+            if (m_low == low && high < m_high)
+                cut(high, shorter(first, last));
+        } else {
+            cut(high, Side::Tail);
+            if (m_high == high && low > m_low)
+                cut(low, shorter(last - first, count - first));
         }
+    }
 
-        if (m_goal.isMet(m_running + aboveMass) && aboveCount > 0) {
-            enter(above ? std::move(*above) : part(high, infinity), aboveMass);
-            return Outcome::Narrowed;
-        }
-        pass(aboveCount, aboveMass);
-        if (m_goal.isMet(m_running + betweenMass) && !between.values.empty()) {
-            m_isUniform = one;
-            enter(std::move(between), betweenMass);
-            return Outcome::Narrowed;
-        }
-        const double belowMass = std::max(0.0, m_mass - aboveMass - betweenMass);
-        const std::size_t passed = aboveCount + between.values.size();
-        pass(between.values.size(), betweenMass);
-        if (passed >= m_stretch.values.size())
-            return Outcome::Beyond;
-        enter(below ? std::move(*below) : part(-infinity, low), belowMass);
-        return Outcome::Narrowed;
+    /// Where in the sample the goal is likely to be met. Counted from its end: in front a few entries that
+    /// the sample misses may hold most of the weight.
+    std::size_t guess(const Sample &sample) const
+    {
+        const std::size_t count = sample.count;
+        std::array<float, largestSample> sums = sample.sorted;
+        cpuKernels().expSum(sums.data(), m_weights.maximum, static_cast<std::int64_t>(count));
+        for (std::size_t i = count - 1; i-- > 0;)
+            sums[i] += sums[i + 1];
+        const double all = std::max(1e-300, static_cast<double>(sums[0]));
+        const double each = std::min(m_mass / all, double(m_size) / double(count));
+        const double behind = m_mass - (m_goal.sum - m_running);
+        const auto end = sums.begin() + static_cast<std::ptrdiff_t>(count);
+        const auto at = std::partition_point(
+            sums.begin(), end, [&](float sum) { return static_cast<double>(sum) * each >= behind; });
+        return at == sums.begin() ? 0 : static_cast<std::size_t>(at - sums.begin()) - 1;
+    }
+
+    /// The one behind `skipped` others of the same logit.
+    MassPoint pointAt(float logit, std::size_t skipped, std::size_t count, double sum, bool isLast) const
+    {
+        const std::size_t index = indexOfEqual(m_row, logit, skipped);
+        return {static_cast<std::uint32_t>(index), logit, count, sum, isLast};
     }
 
     /// All of the stretch have one logit: their running sums are multiples.
-    std::optional<MassPoint> withinUniform() const
+    MassPoint withinUniform() const
     {
-        const std::size_t n = m_stretch.values.size();
-        const double weight = m_weights.weightOf(m_stretch.values.front());
+        const std::size_t n = m_values.size();
+        const double weight = m_weights.weightOf(m_values.front());
         std::size_t low = 0;
         std::size_t high = n - 1; // met with this one at the latest, but for rounding
         while (low < high) {
@@ -218,42 +198,48 @@ private:
             else
                 low = middle + 1;
         }
-        return MassPoint{m_stretch.indexOf(low), m_stretch.values[low], m_count + low + 1,
-                         m_running + static_cast<double>(low + 1) * weight};
+        return pointAt(m_values[low], low, m_count + low + 1,
+                       m_running + static_cast<double>(low + 1) * weight, low + 1 == n);
     }
 
     std::optional<MassPoint> walk() const
     {
-        std::vector<Candidate> items(m_stretch.values.size());
-        for (std::size_t i = 0; i < items.size(); ++i)
-            items[i] = {TokenId(m_stretch.indexOf(i)), m_stretch.values[i]};
-        std::sort(items.begin(), items.end(), InDescendingOrder());
+        std::vector<float> values;
+        std::copy_if(m_values.begin(), m_values.end(), std::back_inserter(values),
+                     [this](float value) { return value >= m_low; });
+        std::sort(values.begin(), values.end(), std::greater<>());
         double running = m_running;
-        for (std::size_t i = 0; i < items.size(); ++i) {
-            running += m_weights.weightOf(items[i].logit);
-            if (m_goal.isMet(running))
-                return MassPoint{items[i].id.value(), items[i].logit, m_count + i + 1, running};
+        std::size_t equal = 0; // the first of those with the same logit
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            running += m_weights.weightOf(values[i]);
+            equal = values[i] == values[equal] ? equal : i;
+            const bool isLast = i + 1 == values.size() || values[i + 1] != values[i];
+            // At the end the sum of the stretch met it, by a rounding error.
+            const bool isRounded = i + 1 == values.size() && running > m_running;
+            if (m_goal.isMet(running) || (isRounded && m_goal.isMet(m_running + m_mass)))
+                return pointAt(values[i], i - equal, m_count + i + 1, running, isLast);
         }
-        if (items.empty() || running <= m_running || !m_goal.isMet(m_running + m_mass))
-            return std::nullopt;
-        // The sum of the stretch met it, by a rounding error.
-        return MassPoint{items.back().id.value(), items.back().logit, m_count + items.size(), running};
+        return std::nullopt;
     }
 
+    const std::span<const float> m_row;
     const SoftmaxWeights &m_weights;
     const MassGoal m_goal;
-    Stretch m_stretch;        ///< in which the goal is met
-    double m_mass = 0.0;      ///< of m_stretch
-    std::size_t m_count = 0;  ///< entries in front of it
-    double m_running = 0.0;   ///< their weights
-    bool m_isUniform = false; ///< all logits of m_stretch are equal
+    std::span<const float> m_values; ///< the stretch in which the goal is met: the row or m_found
+    Scratch<float> m_found;
+    float m_low;             ///< the stretch is all of the row that is at least this
+    float m_high = infinity; ///< and less than this
+    std::size_t m_size;      ///< of the stretch
+    double m_mass;
+    std::size_t m_count = 0; ///< entries in front of it
+    double m_running = 0.0;  ///< their weights
 };
 
 } // namespace
 
-std::optional<MassPoint> findMass(std::span<const float> logits, const SoftmaxWeights &weights, MassGoal goal)
+std::optional<MassPoint> findMass(const FlooredRow &row, const SoftmaxWeights &weights, MassGoal goal)
 {
-    return Search(logits, weights, goal).run();
+    return Search(row, weights, goal).run();
 }
 
 } // namespace tokenloupe

@@ -82,8 +82,16 @@ private:
     void giveBack()
     {
         std::vector<Block> &blocks = spare();
-        if (m_block.memory && blocks.size() < mostKept)
+        if (m_block.memory && blocks.size() < mostKept) {
             blocks.push_back(std::move(m_block));
+        } else if (m_block.memory) {
+            // The large ones are those that are hard to come by.
+            const auto least =
+                std::min_element(blocks.begin(), blocks.end(),
+                                 [](const Block &a, const Block &b) { return a.capacity < b.capacity; });
+            if (least->capacity < m_block.capacity)
+                std::swap(*least, m_block);
+        }
         m_block = {};
         m_size = 0;
     }

@@ -22,7 +22,7 @@ struct LogitKernels
     Scan (*scan)(const float *x, std::int64_t n);
 
     /// Appends index and value of those with low ≤ x < high, in rising order, starting at x[from]. Stops when
-    /// `room` are there or n is reached; returns where to go on. Arrays hold room + 16.
+    /// `room` or a few more are there or n is reached; returns where to go on. Arrays hold room + 64.
     struct Found
     {
         std::uint32_t *indices;
@@ -33,11 +33,15 @@ struct LogitKernels
     std::int64_t (*gather)(const float *x, std::int64_t from, std::int64_t n, float low, float high,
                            Found *found);
 
+    /// The values alone, into `out`, which holds n + 16; returns how many.
+    std::int64_t (*select)(const float *x, std::int64_t n, float low, float high, float *out);
+
     /// How many are ≥ bound.
     std::int64_t (*countAtLeast)(const float *x, std::int64_t n, float bound);
-    /// out[i] = x[i] / divisor, rounded once. `out` may be `x`.
-    void (*divide)(const float *x, float divisor, std::int64_t n, float *out);
-    /// Σ e^(x - maximum): float exponentials, summed in double. Skips -inf.
+    /// out[i] = x[i] / divisor, rounded once; -inf where x[i] < floor. `out` may be `x`.
+    void (*divide)(const float *x, float floor, float divisor, std::int64_t n, float *out);
+    /// Σ e^(x - maximum): float exponentials, summed in double; -inf and what else is tiny counts as e^-87,
+    /// which is nothing. `maximum` is finite and none is larger.
     double (*weightSum)(const float *x, std::int64_t n, float maximum);
 };
 

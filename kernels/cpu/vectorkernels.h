@@ -8,18 +8,16 @@
 
 namespace tokenloupe::kernel {
 
-/// e^x, at most 1 ulp off (the test goes over the whole range), e^-inf = 0, NaN stays NaN.
+/// e^x for x in [-105, 90], at most 1 ulp off (the test goes over the whole range).
 ///
 /// x = n · ln 2 + r with |r| ≤ ln 2 / 2; e^r by a polynomial whose own error is 4e-9 (least largest relative
 /// error, coefficients rounded to float32). ln 2 is split in a part with few bits, so that n times it is
 /// exact, and the rest.
 template <class V>
-[[gnu::always_inline]] inline typename V::Reg exponential(typename V::Reg x)
+[[gnu::always_inline]] inline typename V::Reg exponentialInRange(typename V::Reg x)
 {
     using Reg = typename V::Reg;
     const Reg bias = V::all(12582912.0F); // 1.5 · 2^23: adding it rounds to an integer
-    x = V::larger(V::all(-105.0F), x);    // the result is 0 from -104 on
-    x = V::smaller(V::all(90.0F), x);     // and infinite from 88.8 on
     const Reg biased = V::multiplyAdd(x, V::all(1.44269504F), bias);
     const Reg n = V::subtract(biased, bias);
     const Reg r = V::multiplyAdd(n, V::all(2.12194440e-4F), V::multiplyAdd(n, V::all(-0.693359375F), x));
@@ -29,6 +27,15 @@ template <class V>
     p = V::multiplyAdd(p, r, V::all(0x1.fffffcp-2F));
     p = V::multiplyAdd(V::multiply(r, r), p, r);
     return V::scaleByPower(V::add(p, V::all(1.0F)), biased, bias);
+}
+
+/// Of any x: e^-inf = 0, NaN stays NaN.
+template <class V>
+[[gnu::always_inline]] inline typename V::Reg exponential(typename V::Reg x)
+{
+    x = V::larger(V::all(-105.0F), x); // the result is 0 from -104 on
+    x = V::smaller(V::all(90.0F), x);  // and infinite from 88.8 on
+    return exponentialInRange<V>(x);
 }
 
 /// Calls full(i) for each sixteen values of n, then part(i, count) for the rest.

@@ -252,6 +252,17 @@ void CliScoreTest::benchParts()
     const json trace = m_cli.run({"bench", m_cli.model(), "--trace", "-n", "4", "-r", "1", "--json"}).json();
     QVERIFY(trace["plain_tps"][0].get<double>() > 0.0);
     QVERIFY(trace["share_lost"].get<double>() < 1.0);
+    // Each kind once, with what is there to be captured of two layers and of the vocabulary.
+    std::vector<std::uint64_t> bytes;
+    for (const json &capture : trace["captures"]) {
+        QCOMPARE(missingKeys(capture, {"captured", "plain_step_us", "difference_us", "share"}), QString());
+        QVERIFY(capture["plain_step_us"].get<double>() > 0.0);
+        bytes.push_back(capture["bytes"].get<std::uint64_t>());
+    }
+    QCOMPARE(bytes.size(), std::size_t(6));
+    QCOMPARE(bytes[0], std::uint64_t(0));
+    QCOMPARE(bytes[1], std::uint64_t(0));
+    QVERIFY(bytes[2] > 0 && bytes[3] > bytes[2] && bytes[4] > 0 && bytes[5] > bytes[3] + bytes[4]);
 }
 
 TOKENLOUPE_TEST_MAIN(CliScoreTest)

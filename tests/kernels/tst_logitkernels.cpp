@@ -64,7 +64,7 @@ private Q_SLOTS:
         for (const float low : {-infinity, -1.0F, 1.0F, 2.5F, 100.0F}) {
             for (const float high : {infinity, 3.0F, std::nextafter(1.0F, 2.0F)}) {
                 for (const std::int64_t room : {std::int64_t(3), size}) {
-                    std::vector<std::uint32_t> indices(std::size_t(room) + 16);
+                    std::vector<std::uint32_t> indices(std::size_t(room) + 64);
                     std::vector<float> values(indices.size());
                     std::vector<std::uint32_t> found;
                     for (std::int64_t from = 0; from < size;) {
@@ -82,16 +82,25 @@ private Q_SLOTS:
                     }
                     QCOMPARE(found, expected);
                 }
+                std::vector<float> selected(n + 16);
+                selected.resize(std::size_t(kernels.select(row.data(), size, low, high, selected.data())));
+                std::vector<float> wanted;
+                std::copy_if(row.begin(), row.end(), std::back_inserter(wanted),
+                             [&](float x) { return x >= low && x < high; });
+                QCOMPARE(selected, wanted);
             }
             QCOMPARE(kernels.countAtLeast(row.data(), size, low),
                      std::int64_t(std::count_if(row.begin(), row.end(), [&](float x) { return x >= low; })));
         }
 
         std::vector<float> divided(n);
-        kernels.divide(row.data(), 0.7F, size, divided.data());
+        for (const float floor : {-infinity, 0.5F}) {
+            kernels.divide(row.data(), floor, 0.7F, size, divided.data());
+            for (std::size_t i = 0; i < n; ++i)
+                QVERIFY(divided[i] == (row[i] < floor ? -infinity : row[i] / 0.7F));
+        }
         double sum = 0.0;
         for (std::size_t i = 0; i < n; ++i) {
-            QVERIFY(divided[i] == row[i] / 0.7F);
             sum += std::exp(double(row[i]) - double(maximum));
         }
         QVERIFY(qAbs(kernels.weightSum(row.data(), size, maximum) / sum - 1.0) < 2e-7);

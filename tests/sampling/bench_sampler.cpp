@@ -22,10 +22,10 @@ std::vector<float> modelLike(std::size_t n)
     return logits;
 }
 
-std::vector<float> flat(std::size_t n)
+std::vector<float> normalLogits(std::size_t n, float deviation)
 {
     std::mt19937 random(2);
-    std::normal_distribution<float> normal(0.0F, 1.0F);
+    std::normal_distribution<float> normal(0.0F, deviation);
     std::vector<float> logits(n);
     for (float &logit : logits)
         logit = normal(random);
@@ -74,9 +74,14 @@ void topPAlone(benchmark::State &state)
              modelLike(static_cast<std::size_t>(state.range(0))));
 }
 
+void topPAloneSpread(benchmark::State &state)
+{
+    runChain(state, {{TopPParams{0.95F}}}, normalLogits(static_cast<std::size_t>(state.range(0)), 3.0F));
+}
+
 void topPAloneFlat(benchmark::State &state)
 {
-    runChain(state, {{TopPParams{0.95F}}}, flat(static_cast<std::size_t>(state.range(0))));
+    runChain(state, {{TopPParams{0.95F}}}, normalLogits(static_cast<std::size_t>(state.range(0)), 1.0F));
 }
 
 void temperatureOnly(benchmark::State &state)
@@ -107,6 +112,7 @@ TOKENLOUPE_BENCH(defaultChain);
 TOKENLOUPE_BENCH(withPenalties);
 TOKENLOUPE_BENCH(withBan);
 TOKENLOUPE_BENCH(topPAlone);
+TOKENLOUPE_BENCH(topPAloneSpread);
 TOKENLOUPE_BENCH(topPAloneFlat);
 TOKENLOUPE_BENCH(temperatureOnly);
 TOKENLOUPE_BENCH(greedy);

@@ -6,7 +6,9 @@
 
 #include <QRegularExpression>
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
@@ -38,6 +40,67 @@ std::vector<CandidateSet> everyForm(std::span<const float> logits)
     const TokenId first[] = {TokenId(0)};
     sets.back().edit(first, [](TokenId, float logit) { return logit; }); // a list in no order
     return sets;
+}
+
+bool isSame(const Candidate &a, const Candidate &b)
+{
+    return a.id == b.id && a.logit == b.logit;
+}
+
+/// What the set says about itself, against a list by rising id that is sorted and summed in double.
+void checkSet(const CandidateSet &set, const std::vector<Candidate> &expected)
+{
+    const std::vector<Candidate> items = byId(set);
+    QCOMPARE(items.size(), expected.size());
+    QCOMPARE(set.size(), expected.size());
+    QVERIFY(std::equal(items.begin(), items.end(), expected.begin(), isSame));
+    std::vector<Candidate> sorted = expected;
+    std::sort(sorted.begin(), sorted.end(), InDescendingOrder());
+    for (const std::size_t count : {std::size_t(1), std::size_t(100), sorted.size()}) {
+        const std::vector<Candidate> top = set.top(count);
+        QCOMPARE(top.size(), std::min(count, sorted.size()));
+        QVERIFY(std::equal(top.begin(), top.end(), sorted.begin(), isSame));
+    }
+    QVERIFY(isSame(set.best(), sorted.front()));
+    for (std::size_t id = 0; id < set.vocabulary(); id += 1 + set.vocabulary() / 100) {
+        const auto at = std::find_if(expected.begin(), expected.end(),
+                                     [id](const Candidate &item) { return item.id.value() == id; });
+        QVERIFY(set.logitOf(TokenId(std::uint32_t(id))) ==
+                (at == expected.end() ? std::nullopt : std::optional<float>(at->logit)));
+    }
+
+    std::vector<double> running;
+    double sum = 0.0;
+    for (const Candidate &item : sorted)
+        running.push_back(sum += std::exp(double(item.logit) - double(sorted.front().logit)));
+    const SoftmaxWeights weights = set.weights();
+    QCOMPARE(weights.maximum, sorted.front().logit);
+    QVERIFY(qAbs(weights.sumExp / sum - 1.0) < 2e-7);
+    QVERIFY(qAbs(set.sums().sumExp / sum - 1.0) < 2e-7);
+    for (const double share : {0.0, 0.1, 0.6, 0.99}) {
+        const double goal = share * weights.sumExp;
+        const auto end = set.prefixOf(weights, {goal, Reach::MoreThan});
+        QVERIFY(end && end->count >= 1 && end->count <= sorted.size());
+        QVERIFY(isSame(end->last, sorted[end->count - 1]));
+        // The one with which the sum passes the goal, but for what rounding may tip.
+        const double tolerance = 2e-7 * sum; // of float exponentials
+        QVERIFY(running[end->count - 1] > goal - tolerance);
+        QVERIFY(end->count == 1 || running[end->count - 2] <= goal + tolerance);
+        QVERIFY(qAbs(end->sum - running[end->count - 1]) <= tolerance);
+    }
+}
+
+/// Keeps the first with this share of the probability, in the set and in the list.
+void cut(CandidateSet &set, std::vector<Candidate> &expected, double share)
+{
+    const SoftmaxWeights weights = set.weights();
+    const auto end = set.prefixOf(weights, {share * weights.sumExp, Reach::AtLeast});
+    QVERIFY(end);
+    set.keepPrefix(*end);
+    std::sort(expected.begin(), expected.end(), InDescendingOrder());
+    expected.resize(end->count);
+    std::sort(expected.begin(), expected.end(),
+              [](const Candidate &a, const Candidate &b) { return a.id < b.id; });
 }
 
 } // namespace
@@ -178,6 +241,68 @@ private Q_SLOTS:
         QCOMPARE(set.top(1).front().id.value(), 1U);
         set.divideBy(divisor);
         QCOMPARE(set.top(1).front().id.value(), 0U);
+    }
+
+    void longRowsCutInTheMiddle_data()
+    {
+        QTest::addColumn<std::size_t>("n");
+        QTest::addColumn<float>("grid"); // logits are multiples of it: many equal ones; 0: none
+        QTest::addColumn<double>("share");
+        for (const float grid : {0.0F, 1.0F / 64, 0.5F}) {
+            for (const double share : {0.3, 0.95, 0.9999})
+                QTest::addRow("2049, multiples of %g, %g", double(grid), share)
+                    << std::size_t(2049) << grid << share;
+            QTest::addRow("49152, multiples of %g", double(grid)) << std::size_t(49152) << grid << 0.99;
+            QTest::addRow("262144, multiples of %g", double(grid)) << std::size_t(262144) << grid << 0.95;
+        }
+    }
+    /// Rows so flat that a top-p keeps most of them, against plain lists.
+    void longRowsCutInTheMiddle()
+    {
+        QFETCH(std::size_t, n);
+        QFETCH(float, grid);
+        QFETCH(double, share);
+        std::vector<float> row = randomLogits(n, n, LogitShape::Gaussian);
+        for (float &logit : row)
+            logit = grid > 0.0F ? std::round(logit / 3.0F / grid) * grid : logit / 3.0F;
+        row[5] = -infinity;
+        CandidateSet set = *CandidateSet::of(row);
+        std::vector<Candidate> expected;
+        for (std::size_t i = 0; i < n; ++i)
+            expected.push_back({TokenId(std::uint32_t(i)), row[i]});
+        checkSet(set, expected);
+
+        cut(set, expected, share);
+        checkSet(set, expected);
+        cut(set, expected, 0.999);
+        checkSet(set, expected);
+        set.divideBy(0.7F);
+        for (Candidate &item : expected)
+            item.logit /= 0.7F;
+        checkSet(set, expected);
+        cut(set, expected, 0.97);
+        checkSet(set, expected);
+
+        const std::vector<TokenId> ids = {TokenId(2), TokenId(5), TokenId(7), TokenId(100), TokenId(2000)};
+        const auto change = [](TokenId id, float logit) {
+            return id == TokenId(7) ? -infinity : logit + 1.0F;
+        };
+        set.edit(ids, change);
+        for (Candidate &item : expected) {
+            if (std::binary_search(ids.begin(), ids.end(), item.id))
+                item.logit = change(item.id, item.logit);
+        }
+        std::erase_if(expected, [](const Candidate &item) { return item.logit == -infinity; });
+        checkSet(set, expected);
+        cut(set, expected, 0.98);
+        set.subtract(0.3);
+        for (Candidate &item : expected)
+            item.logit = static_cast<float>(static_cast<double>(item.logit) - 0.3);
+        checkSet(set, expected);
+        cut(set, expected, 0.98);
+        set.keepAtLeast(-0.5);
+        std::erase_if(expected, [](const Candidate &item) { return item.logit < -0.5F; });
+        checkSet(set, expected);
     }
 };
 

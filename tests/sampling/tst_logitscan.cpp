@@ -68,7 +68,7 @@ private Q_SLOTS:
         }
         for (const std::size_t at : {std::size_t(0), n / 3, n - 1}) {
             const float value = sorted[at].logit;
-            QCOMPARE(firstEqual(logits, value),
+            QCOMPARE(indexOfEqual(logits, value),
                      std::size_t(std::find(logits.begin(), logits.end(), value) - logits.begin()));
             QCOMPARE(
                 countGreater(logits, value),
@@ -87,10 +87,10 @@ private Q_SLOTS:
                 QVERIFY(equal(found, expected));
             }
         }
-        QCOMPARE(firstEqual(logits, 12345.678F), n);
+        QCOMPARE(indexOfEqual(logits, 12345.678F), n);
 
         std::vector<float> divided(n);
-        divideAll(logits, 0.7F, divided);
+        divideAll(logits, -infinity, 0.7F, divided);
         for (std::size_t i = 0; i < n; ++i)
             QVERIFY(divided[i] == logits[i] / 0.7F);
     }

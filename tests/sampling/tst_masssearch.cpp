@@ -87,7 +87,7 @@ private Q_SLOTS:
         for (const double share : {0.0, 1e-9, 0.013, 0.2, 0.5, 0.77, 0.95, 0.9999, 0.9999999}) {
             for (const Reach reach : {Reach::AtLeast, Reach::MoreThan}) {
                 const MassGoal goal{share * weights.sumExp, reach};
-                const auto found = findMass(row, weights, goal);
+                const auto found = findMass({row}, weights, goal);
                 const auto expected =
                     std::find_if(running.begin(), running.end(), [&](double at) { return goal.isMet(at); });
                 if (!found) {

@@ -49,6 +49,8 @@ private slots:
     void isCloseToExact();
     void splitsAndThreadsDoNotMatter_data() { addTypes(); }
     void splitsAndThreadsDoNotMatter();
+    void tapsAndTimesChangeNothing_data() { addTypes(); }
+    void tapsAndTimesChangeNothing();
     void storiesStayClose_data();
     void storiesStayClose();
 
@@ -101,6 +103,30 @@ void TestFastPrecision::splitsAndThreadsDoNotMatter()
             const std::vector<float> logits = RunModel(tiny, fast(threads, 64)).feedAll(ids, batch);
             QVERIFY2(sameBits(logits, expected),
                      qPrintable(QStringLiteral("%1 threads, batches of %2").arg(threads).arg(batch)));
+        }
+    }
+}
+
+void TestFastPrecision::tapsAndTimesChangeNothing()
+{
+    QFETCH(int, type);
+    const auto tiny = model(TinyType(type));
+    QVERIFY(tiny);
+    const Ids ids = someIds(40);
+    for (const int threads : {1, 2}) {
+        for (const std::uint32_t batch : {1U, 13U}) {
+            RunModel plain(tiny, fast(threads, 64));
+            RunModel watched(tiny, fast(threads, 64));
+            watched.backend().measureOperations(Measuring::On);
+            CollectingTap tap;
+            QVERIFY(sameBits(plain.feed(ids, batch), watched.feed(ids, batch, &tap)));
+            for (const std::uint32_t id : Ids{5, 6, 7}) { // as decoding goes
+                const std::vector<float> logits = plain.feed({id});
+                QVERIFY(sameBits(logits, watched.feed({id}, 0, &tap)));
+                const std::vector<float> &seen = tap.taken[{TapPoint::Logits, {}}];
+                QVERIFY(sameBits(logits, {seen.end() - std::ptrdiff_t(logits.size()), seen.end()}));
+            }
+            QVERIFY(watched.backend().takeOperationTimes().isMeasured());
         }
     }
 }
