@@ -102,7 +102,7 @@ public:
         auto backend = makeBackend(settings.backend, settings.threads);
         if (!backend)
             return tl::unexpected(backend.error());
-        if (Status ready = (*backend)->prepare(model, settings.precision, nullptr, stop); !ready)
+        if (Status ready = (*backend)->prepare(model, settings.precision, {}, nullptr, stop); !ready)
             return tl::unexpected(ready.error());
         auto transformer = Transformer::create(model, *backend, settings.batchTokens, nullptr, stop);
         if (!transformer)
