@@ -2,6 +2,7 @@
 #include "app/cli/benchcapture.h"
 
 #include "engine/compute/cuda/makecuda.h"
+#include "engine/session/sessionplan.h"
 #include "engine/transformer/transformer.h"
 
 #include <algorithm>
@@ -99,12 +100,20 @@ public:
     static Result<std::unique_ptr<Twins>> create(const std::shared_ptr<const Model> &model,
                                                  const SessionSettings &settings, const std::stop_token &stop)
     {
-        auto backend = makeBackend(settings.backend, settings.threads);
-        if (!backend)
-            return tl::unexpected(backend.error());
-        if (Status ready = (*backend)->prepare(model, settings.precision, {}, nullptr, stop); !ready)
+        const SessionParts split = partsOf(settings);
+        std::vector<TransformerPart> parts;
+        const auto add = [&](BackendKind kind, const ModelPart &part) -> Status {
+            auto backend = makeBackend(kind, settings.threads);
+            if (!backend)
+                return tl::unexpected(backend.error());
+            parts.push_back({*backend, std::min(part.endLayer, model->config().layers)});
+            return (*backend)->prepare(model, settings.precision, part, nullptr, stop);
+        };
+        if (Status ready = split.device ? add(settings.backend, *split.device) : Status(); !ready)
             return tl::unexpected(ready.error());
-        auto transformer = Transformer::create(model, *backend, settings.batchTokens, nullptr, stop);
+        if (Status ready = split.cpu ? add(BackendKind::Cpu, *split.cpu) : Status(); !ready)
+            return tl::unexpected(ready.error());
+        auto transformer = Transformer::create(model, parts, settings.batchTokens, nullptr, stop);
         if (!transformer)
             return tl::unexpected(transformer.error());
         KvCacheSettings room;
@@ -113,14 +122,15 @@ public:
         room.contextTokens = settings.contextTokens;
         room.sequences = 2;
         room.batchTokens = settings.batchTokens;
-        auto cache = KvCache::create(room, (*backend)->kvAllocator());
+        auto cache = KvCache::create(room, (*transformer)->kvAllocators());
         if (!cache)
             return tl::unexpected(cache.error());
-        return std::make_unique<Twins>(std::move(*transformer), std::move(*cache));
+        return std::make_unique<Twins>(std::move(parts), std::move(*transformer), std::move(*cache));
     }
 
-    Twins(std::unique_ptr<Transformer> transformer, KvCache cache)
-        : m_transformer(std::move(transformer))
+    Twins(std::vector<TransformerPart> parts, std::unique_ptr<Transformer> transformer, KvCache cache)
+        : m_parts(std::move(parts))
+        , m_transformer(std::move(transformer))
         , m_cache(std::move(cache))
         , m_sequences{m_cache.open(), m_cache.open()}
     {}
@@ -154,9 +164,19 @@ public:
         request.stop = stop;
         return m_transformer->forward(request, m_cache, m_sequences[twin]);
     }
-    Backend &backend() { return m_transformer->backend(); }
+    void measureOperations(Measuring measuring)
+    {
+        for (const TransformerPart &part : m_parts)
+            part.backend->measureOperations(measuring);
+    }
+    void takeOperationTimes()
+    {
+        for (const TransformerPart &part : m_parts)
+            (void)part.backend->takeOperationTimes();
+    }
 
 private:
+    std::vector<TransformerPart> m_parts;
     std::unique_ptr<Transformer> m_transformer;
     KvCache m_cache;
     std::array<SequenceId, 2> m_sequences;
@@ -198,7 +218,7 @@ struct Turn
 Status runTurn(Twins &twins, std::size_t twin, std::span<const TokenId> tokens, StepCapture *capture,
                Measuring operations, const std::stop_token &stop, Turn &turn)
 {
-    twins.backend().measureOperations(operations);
+    twins.measureOperations(operations);
     turn.us.clear();
     turn.logits.clear();
     for (const TokenId token : tokens) {
@@ -207,7 +227,7 @@ Status runTurn(Twins &twins, std::size_t twin, std::span<const TokenId> tokens, 
             capture->beginStep();
         const auto logits = twins.step(twin, token, capture, stop);
         if (operations == Measuring::On)
-            (void)twins.backend().takeOperationTimes();
+            twins.takeOperationTimes();
         turn.us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
         if (!logits)
             return tl::unexpected(logits.error());
