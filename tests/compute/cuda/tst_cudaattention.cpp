@@ -233,7 +233,7 @@ void TestCudaAttention::attentionAndProductTogether()
     auto model = Model::load(writeTinyModel(folder.path().toStdString(), options));
     QVERIFY(model);
     const auto device = hostedBackend();
-    QVERIFY(device->prepare(*model, Precision::Fast, nullptr, {}));
+    QVERIFY(device->prepare(*model, Precision::Fast, {}, nullptr, {}));
     Shape shape; // that of the model
     shape.heads = options.heads;
     shape.keySize = shape.valueSize = options.embedding / options.heads;

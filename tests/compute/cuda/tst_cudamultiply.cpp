@@ -114,7 +114,7 @@ void TestCudaMultiply::launchesOfMixedTypes()
     auto model = Model::load(writeTinyModel(folder.path().toStdString()));
     QVERIFY(model);
     const auto device = hostedBackend();
-    QVERIFY(device->prepare(*model, Precision::Fast, nullptr, {}));
+    QVERIFY(device->prepare(*model, Precision::Fast, {}, nullptr, {}));
     const auto cpu = *makeCpuBackend(1);
     constexpr std::int64_t columns = 256;
     for (const std::int64_t rows : {1, 5}) {
