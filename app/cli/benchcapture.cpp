@@ -60,8 +60,16 @@ private:
     {
         // Four sums, so that one does not wait for the one before.
         double sums[4] = {};
-        for (std::size_t i = 0; i < values.size(); ++i)
-            sums[i % 4] += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+        const auto square = [](float value) {
+            return static_cast<double>(value) * static_cast<double>(value);
+        };
+        std::size_t i = 0;
+        for (; i + 4 <= values.size(); i += 4) {
+            for (std::size_t k = 0; k < 4; ++k)
+                sums[k] += square(values[i + k]);
+        }
+        for (; i < values.size(); ++i)
+            sums[0] += square(values[i]);
         return static_cast<float>(std::sqrt(sums[0] + sums[1] + sums[2] + sums[3]));
     }
 
