@@ -71,7 +71,16 @@ struct FastVector
     {
         return _mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7FFFFFFF));
     }
-    static int sum(Ints a) { return _mm512_reduce_add_epi32(a); }
+    /// Wraps: a block that holds an infinity has codes without a meaning. The compiler's own reduction counts
+    /// on there being no overflow.
+    static int sum(Ints a)
+    {
+        const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(a), _mm512_extracti64x4_epi64(a, 1));
+        __m128i four = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+        four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+        four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+        return _mm_cvtsi128_si32(four);
+    }
     static int largest(Ints a) { return _mm512_reduce_max_epi32(a); }
     static void storeBytes(std::int8_t *p, Ints a)
     {
