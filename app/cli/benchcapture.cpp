@@ -196,13 +196,6 @@ struct Times
     std::vector<double> differences;
 };
 
-double medianOf(std::vector<double> values)
-{
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 /// When the two sequences take turns.
 struct Rhythm
 {

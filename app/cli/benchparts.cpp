@@ -28,12 +28,6 @@ double secondsSince(Clock::time_point start)
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double medianOf(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values.empty() ? 0.0 : values[values.size() / 2];
-}
-
 enum class Shape {
     Spread, ///< normal with deviation 3: a model that is unsure
     Peaked, ///< a few hundred that rise to a peak over a broad floor: one that is sure
@@ -123,6 +117,12 @@ Result<double> chainMicroseconds(const NamedChain &chain, const std::vector<floa
 }
 
 } // namespace
+
+double medianOf(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0.0 : values[values.size() / 2];
+}
 
 std::vector<TokenId> benchTokens(std::uint32_t count, std::uint32_t vocabulary)
 {

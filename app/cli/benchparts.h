@@ -27,6 +27,7 @@ struct BenchOptions
 
 /// Token ids that differ from one another in a fixed order.
 std::vector<TokenId> benchTokens(std::uint32_t count, std::uint32_t vocabulary);
+double medianOf(std::vector<double> values); ///< 0 of none
 std::shared_ptr<const SamplerSettings> greedySettings();
 /// Tokens per second of `predict` steps that each do a forward pass, after `depth` tokens (at least one).
 Result<double> decodeSpeed(Session &session, const StepRequest &request, const BenchOptions &options,

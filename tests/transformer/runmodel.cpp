@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <stdexcept>
 
 namespace tokenloupe::test {
@@ -85,6 +86,15 @@ std::vector<float> RunModel::feed(const std::vector<std::uint32_t> &ids, std::ui
 std::vector<float> RunModel::feedAll(const std::vector<std::uint32_t> &ids, std::uint32_t batch)
 {
     return run(ids, batch, LogitRows::All, nullptr);
+}
+
+std::vector<std::uint32_t> randomIds(std::size_t count, std::uint32_t vocabulary, unsigned seed)
+{
+    std::mt19937 random(seed);
+    std::vector<std::uint32_t> ids(count);
+    for (std::uint32_t &id : ids)
+        id = static_cast<std::uint32_t>(random() % vocabulary);
+    return ids;
 }
 
 std::vector<TokenId> tokenIds(const std::vector<std::uint32_t> &ids)

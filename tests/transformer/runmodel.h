@@ -57,6 +57,8 @@ private:
     SequenceId m_sequence;
 };
 
+/// The same for the same seed, each below `vocabulary`.
+std::vector<std::uint32_t> randomIds(std::size_t count, std::uint32_t vocabulary, unsigned seed);
 std::vector<TokenId> tokenIds(const std::vector<std::uint32_t> &ids);
 std::uint32_t argmax(std::span<const float> logits);
 double logSumExp(std::span<const float> logits);

@@ -16,15 +16,6 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-Ids randomIds(std::size_t count, std::uint32_t vocabulary, unsigned seed)
-{
-    std::mt19937 random(seed);
-    Ids ids(count);
-    for (std::uint32_t &id : ids)
-        id = static_cast<std::uint32_t>(random() % vocabulary);
-    return ids;
-}
-
 /// Largest difference, as a share of the expected values' root mean square.
 double worstDifference(std::span<const float> got, const std::vector<double> &expected)
 {

@@ -116,9 +116,8 @@ private Q_SLOTS:
     {
         DeviceWindow fixture;
         QVERIFY(fixture.openTiny());
-        auto *dialog = fixture.panel<EngineSettingsDialog>();
-        fixture.action(QStringLiteral("Engine: device, precision, context, cache, threads"))->trigger();
-        QVERIFY(QTest::qWaitForWindowExposed(dialog));
+        EngineSettingsDialog *dialog = fixture.openDialog();
+        QVERIFY(dialog);
         auto *devices = fixture.field<QComboBox>(*dialog, QStringLiteral("Device"));
         QAbstractItemModelTester tester(devices->model());
         QTRY_COMPARE(devices->count(), 2);
@@ -151,9 +150,8 @@ private Q_SLOTS:
         {
             DeviceWindow fixture;
             QVERIFY(fixture.openTiny());
-            auto *dialog = fixture.panel<EngineSettingsDialog>();
-            fixture.action(QStringLiteral("Engine: device, precision, context, cache, threads"))->trigger();
-            QVERIFY(QTest::qWaitForWindowExposed(dialog));
+            EngineSettingsDialog *dialog = fixture.openDialog();
+            QVERIFY(dialog);
             auto *devices = fixture.field<QComboBox>(*dialog, QStringLiteral("Device"));
             auto *layers = fixture.field<QSpinBox>(*dialog, QStringLiteral("Layers on the device"));
             auto *threads = fixture.field<QSpinBox>(*dialog, QStringLiteral("Threads"));
@@ -481,6 +479,13 @@ private:
             QMenu *menu = deviceButton().menu();
             menu->popup(deviceButton().mapToGlobal(QPoint(0, deviceButton().height())));
             return menu;
+        }
+        /// Null when it does not show.
+        EngineSettingsDialog *openDialog()
+        {
+            action(QStringLiteral("Engine: device, precision, context, cache, threads"))->trigger();
+            auto *dialog = panel<EngineSettingsDialog>();
+            return QTest::qWaitForWindowExposed(dialog) ? dialog : nullptr;
         }
         bool chooseInMenu(const QString &start)
         {

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tests/compute/cuda/cudafixture.h"
-#include "tests/session/sessionfixture.h"
+#include "tests/compute/cuda/hostedsession.h"
 #include "tests/support/testmain.h"
+
+Q_DECLARE_METATYPE(std::optional<std::uint32_t>)
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
 
 namespace {
-
-Result<std::shared_ptr<Backend>> makeHosted(BackendKind kind, int threads)
-{
-    if (kind == BackendKind::Cpu)
-        return makeCpuBackend(threads);
-    const Result<CudaDevice> device = findCudaDevice();
-    if (!device)
-        return tl::unexpected(device.error());
-    return CudaBackend::create(*device, GraphUse::Replay);
-}
 
 SessionSettings onDevice()
 {
@@ -28,10 +19,20 @@ SessionSettings onDevice()
     return settings;
 }
 
-/// From nothing to some tokens: prompt, steps that make and replay a graph, a branch, a score.
-Status life(const std::shared_ptr<const LoadedModel> &model)
+/// The device computes all layers, or the first one alone.
+void addParts()
 {
-    auto session = Session::create(model, onDevice(), nullptr, {}, makeHosted);
+    QTest::addColumn<std::optional<std::uint32_t>>("layers");
+    QTest::newRow("all of the model") << std::optional<std::uint32_t>();
+    QTest::newRow("one layer") << std::optional(1U);
+}
+
+/// From nothing to some tokens: prompt, steps that make and replay a graph, a branch, a score.
+Status life(const std::shared_ptr<const LoadedModel> &model, std::optional<std::uint32_t> layers = {})
+{
+    SessionSettings settings = onDevice();
+    settings.deviceLayers = layers;
+    auto session = Session::create(model, settings, nullptr, {}, makeHosted);
     if (!session)
         return tl::unexpected(session.error());
     Session &s = **session;
@@ -62,7 +63,9 @@ class TestCudaFaults : public QObject
 private slots:
     void initTestCase();
     void init() { cudahost::reset(); }
+    void allIsGivenBack_data() { addParts(); }
     void allIsGivenBack();
+    void everyAllocationMayFail_data() { addParts(); }
     void everyAllocationMayFail();
     void cardTooSmall();
     void contextTooLong();
@@ -86,7 +89,8 @@ void TestCudaFaults::initTestCase()
 
 void TestCudaFaults::allIsGivenBack()
 {
-    const Status lived = life(m_model);
+    QFETCH(std::optional<std::uint32_t>, layers);
+    const Status lived = life(m_model, layers);
     QVERIFY2(lived, lived ? "" : lived.error().text().c_str());
     QCOMPARE(cudahost::allocationCount(), std::size_t(0));
     QCOMPARE(cudahost::hostAllocationCount(), std::size_t(0));
@@ -96,6 +100,7 @@ void TestCudaFaults::allIsGivenBack()
 /// The n-th fails, for every n until there are no more: an error that says so, or work that goes on without.
 void TestCudaFaults::everyAllocationMayFail()
 {
+    QFETCH(std::optional<std::uint32_t>, layers);
     int refused = 0;
     int wentOn = 0;
     for (int n = 1;; ++n) {
@@ -103,7 +108,7 @@ void TestCudaFaults::everyAllocationMayFail()
         cudahost::Settings settings;
         settings.failingAllocation = n;
         cudahost::reset(settings);
-        const Status lived = life(m_model);
+        const Status lived = life(m_model, layers);
         if (!lived) {
             ++refused;
             QVERIFY2(lived.error().code == ErrorCode::OutOfMemory, lived.error().text().c_str());
@@ -178,17 +183,21 @@ void TestCudaFaults::uploadCanBeCancelled()
 void TestCudaFaults::deviceIsLost_data()
 {
     QTest::addColumn<int>("launch");
+    QTest::addColumn<std::optional<std::uint32_t>>("layers");
     for (const int launch : {1, 2, 17, 40, 75, 100, 140, 170})
-        QTest::addRow("at launch %d", launch) << launch;
+        QTest::addRow("at launch %d", launch) << launch << std::optional<std::uint32_t>();
+    for (const int launch : {1, 2, 17, 30, 60})
+        QTest::addRow("at launch %d of one layer", launch) << launch << std::optional(1U);
 }
 
 void TestCudaFaults::deviceIsLost()
 {
     QFETCH(int, launch);
+    QFETCH(std::optional<std::uint32_t>, layers);
     cudahost::Settings settings;
     settings.loseAtLaunch = launch;
     cudahost::reset(settings);
-    const Status lived = life(m_model);
+    const Status lived = life(m_model, layers);
     QVERIFY2(!lived, "there are fewer launches than that");
     QVERIFY2(lived.error().code == ErrorCode::DeviceLost, lived.error().text().c_str());
     QVERIFY(lived.error().text().find("only what was recorded") != std::string::npos);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/compute/cuda/makecuda.h"
-#include "tests/compute/cuda/cudafixture.h"
-#include "tests/session/sessionfixture.h"
+#include "tests/compute/cuda/hostedsession.h"
 #include "tests/support/testmain.h"
 
 using namespace tokenloupe;
@@ -10,11 +8,6 @@ using namespace tokenloupe::test;
 namespace {
 
 constexpr std::size_t contextBytes = std::size_t(96) << 20; // one for the whole program: it is measured once
-
-Result<std::shared_ptr<Backend>> makeHosted(BackendKind kind, int threads)
-{
-    return kind == BackendKind::Cuda ? makeCudaBackend() : makeCpuBackend(threads);
-}
 
 cudahost::Settings card(std::size_t bytes)
 {
@@ -85,13 +78,7 @@ private slots:
     void timingLeavesGraphsAndResults();
 
 private:
-    std::unique_ptr<Session> open(const SessionSettings &settings)
-    {
-        auto session = Session::create(m_model, settings, nullptr, {}, makeHosted);
-        if (!session)
-            QTest::qFail(session.error().text().c_str(), __FILE__, __LINE__);
-        return session ? std::move(*session) : nullptr;
-    }
+    std::unique_ptr<Session> open(const SessionSettings &settings) { return openHosted(m_model, settings); }
 
     SessionFixture m_fixture;
     std::shared_ptr<const LoadedModel> m_model;

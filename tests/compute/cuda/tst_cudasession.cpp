@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tests/compute/cuda/cudafixture.h"
-#include "tests/session/sessionfixture.h"
+#include "tests/compute/cuda/hostedsession.h"
 #include "tests/support/testmain.h"
 #include "tests/support/testpaths.h"
 
@@ -12,42 +11,6 @@
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
-
-namespace {
-
-Result<std::shared_ptr<Backend>> makeHosted(BackendKind kind, int threads)
-{
-    if (kind == BackendKind::Cpu)
-        return makeCpuBackend(threads);
-    const Result<CudaDevice> device = findCudaDevice();
-    if (!device)
-        return tl::unexpected(device.error());
-    return CudaBackend::create(*device, GraphUse::Replay);
-}
-
-std::unique_ptr<Session> open(const std::shared_ptr<const LoadedModel> &model, SessionSettings settings)
-{
-    auto session = Session::create(model, settings, nullptr, {}, makeHosted);
-    if (!session)
-        QTest::qFail(session.error().text().c_str(), __FILE__, __LINE__);
-    return session ? std::move(*session) : nullptr;
-}
-
-std::vector<TokenId> greedy(Session &session, std::span<const TokenId> prompt, int count)
-{
-    std::vector<TokenId> drawn;
-    if (!session.prefill(prompt, 1))
-        return drawn;
-    for (int i = 0; i < count; ++i) {
-        const auto step = session.step(SessionFixture::request(0.0F));
-        if (!step)
-            break;
-        drawn.push_back(step->token);
-    }
-    return drawn;
-}
-
-} // namespace
 
 /// Sessions on the device that the host plays, beside ones on the CPU.
 class TestCudaSession : public QObject
@@ -86,7 +49,7 @@ void TestCudaSession::runsWhereItIsAsked()
     SessionSettings settings;
     settings.backend = BackendKind::Cuda;
     settings.contextTokens = 64;
-    const auto session = open(m_model, settings);
+    const auto session = openHosted(m_model, settings);
     QVERIFY(session);
     QCOMPARE(session->backend().name(), std::string("CUDA"));
     QVERIFY(!session->backend().deviceName().empty());
@@ -111,7 +74,7 @@ void TestCudaSession::fallsBack()
     if (!cudahost::canBe(none))
         QSKIP("for a device that the host plays");
     cudahost::reset(none);
-    const auto session = open(m_model, settings);
+    const auto session = openHosted(m_model, settings);
     QVERIFY(session);
     QCOMPARE(session->backend().name(), std::string("CPU"));
     QVERIFY(session->settings().backend == BackendKind::Cpu);
@@ -130,7 +93,7 @@ void TestCudaSession::fallsBack()
     odd.name = "odd";
     const auto other = m_fixture.load(odd);
     QVERIFY(other);
-    const auto onCpu = open(other, settings);
+    const auto onCpu = openHosted(other, settings);
     QVERIFY(onCpu);
     QCOMPARE(onCpu->backend().name(), std::string("CPU"));
     QVERIFY(onCpu->fallbackReason().find("heads of 12") != std::string::npos);
@@ -162,9 +125,9 @@ void TestCudaSession::sameTokens()
     const bool streams = settings.overflow == OverflowPolicy::Streaming;
     const int count = streams ? 30 : 12; // beyond the context
     const auto prompt = SessionFixture::ids(20);
-    const auto onCpu = open(m_model, settings);
+    const auto onCpu = openHosted(m_model, settings);
     settings.backend = BackendKind::Cuda;
-    const auto onDevice = open(m_model, settings);
+    const auto onDevice = openHosted(m_model, settings);
     const auto expected = greedy(*onCpu, prompt, count);
     QCOMPARE(expected.size(), std::size_t(count));
     QVERIFY(greedy(*onDevice, prompt, count) == expected);
@@ -179,9 +142,9 @@ void TestCudaSession::reusesRewindsAndForks()
     settings.sequences = 2;
     settings.blockTokens = 8;
     settings.precision = Precision::Exact;
-    const auto onCpu = open(m_model, settings);
+    const auto onCpu = openHosted(m_model, settings);
     settings.backend = BackendKind::Cuda;
-    const auto onDevice = open(m_model, settings);
+    const auto onDevice = openHosted(m_model, settings);
     const auto both = [&](const auto &check) { return check(*onCpu) == check(*onDevice); };
     const auto prompt = SessionFixture::ids(21);
     QVERIFY(greedy(*onCpu, prompt, 6) == greedy(*onDevice, prompt, 6));
@@ -236,9 +199,9 @@ void TestCudaSession::sameRecords()
     settings.contextTokens = 64;
     settings.precision = Precision::Exact;
     settings.keyType = settings.valueType = KvType::F32;
-    const auto onCpu = open(*model, settings);
+    const auto onCpu = openHosted(*model, settings);
     settings.backend = BackendKind::Cuda;
-    const auto onDevice = open(*model, settings);
+    const auto onDevice = openHosted(*model, settings);
     const std::vector<TokenId> prompt = {TokenId(1), TokenId(403), TokenId(407), TokenId(261)};
     QVERIFY(onCpu->prefill(prompt, 1));
     QVERIFY(onDevice->prefill(prompt, 1));
@@ -285,9 +248,9 @@ void TestCudaSession::flawedLogits()
     QVERIFY(model);
     SessionSettings settings;
     settings.contextTokens = 64;
-    const auto onCpu = open(*model, settings);
+    const auto onCpu = openHosted(*model, settings);
     settings.backend = BackendKind::Cuda;
-    const auto onDevice = open(*model, settings);
+    const auto onDevice = openHosted(*model, settings);
     std::vector<std::string> errors;
     for (Session *session : {onCpu.get(), onDevice.get()}) {
         QVERIFY(session->prefill(SessionFixture::ids(5), 1));
@@ -312,12 +275,12 @@ void TestCudaSession::sharesWeights()
     SessionSettings settings;
     settings.backend = BackendKind::Cuda;
     settings.contextTokens = 64;
-    const auto session = open(m_model, settings);
+    const auto session = openHosted(m_model, settings);
     const std::size_t before = cudahost::allocatedBytes();
     settings.contextTokens = 80;
     QVERIFY(session->reconfigure(settings));
     QVERIFY(session->prefill(SessionFixture::ids(12), 1));
-    const auto other = open(m_model, settings);
+    const auto other = openHosted(m_model, settings);
     QVERIFY(other);
     const std::uint64_t weights = session->plan().bytesOf(MemoryPart::Weights);
     QVERIFY(cudahost::allocatedBytes() < 2 * before + weights);
@@ -336,9 +299,9 @@ void TestCudaSession::smolModel()
     const auto prompt = rawPrompt(**model, "The capital of France is");
     QVERIFY(prompt);
     std::vector<TokenId> ids = prompt->ids();
-    const auto onCpu = open(*model, settings);
+    const auto onCpu = openHosted(*model, settings);
     settings.backend = BackendKind::Cuda;
-    const auto onDevice = open(*model, settings);
+    const auto onDevice = openHosted(*model, settings);
     constexpr int count = 3;
     const auto expected = greedy(*onCpu, ids, count);
     QCOMPARE(expected.size(), std::size_t(count));

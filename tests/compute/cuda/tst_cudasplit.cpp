@@ -16,15 +16,6 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-Ids randomIds(std::uint32_t vocabulary, std::size_t count, unsigned seed)
-{
-    std::mt19937 random(seed);
-    Ids ids(count);
-    for (std::uint32_t &id : ids)
-        id = static_cast<std::uint32_t>(random() % vocabulary);
-    return ids;
-}
-
 /// The first layers on the device that the host plays, the rest on the CPU.
 RunOptions splitAfter(std::uint32_t layers, Precision precision, std::shared_ptr<CudaBackend> backend)
 {
@@ -70,8 +61,6 @@ private slots:
     void storiesIds();
     void batches_data();
     void batches();
-    void architectures_data();
-    void architectures();
     void tapsAreTheCpus();
     void groupsLieInOneMemory();
     void replaysItsLayers();
@@ -150,7 +139,7 @@ void TestCudaSplit::batches()
     TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
     Result<std::shared_ptr<const Model>> model = Model::load(folder / "stories260K-q8_0.gguf");
     QVERIFY(model);
-    const Ids ids = randomIds((*model)->config().vocabulary, 45, 7);
+    const Ids ids = randomIds(45, (*model)->config().vocabulary, 7);
     RunModel onCpu(*model, RunOptions());
     const Floats expected = onCpu.feedAll(ids);
     RunModel split(*model, splitAfter(2, static_cast<Precision>(precision), hostedBackend()));
@@ -160,44 +149,6 @@ void TestCudaSplit::batches()
     split.cache().truncate(split.sequence(), 0);
     const Floats last(expected.end() - std::ptrdiff_t(onCpu.vocabulary()), expected.end());
     QVERIFY(worstDifference(split.feed(ids, static_cast<std::uint32_t>(batch)), last) < bound);
-}
-
-void TestCudaSplit::architectures_data()
-{
-    QTest::addColumn<QString>("name");
-    for (const TinyArchitecture &model : tinyArchitectures())
-        QTest::newRow(model.name.c_str()) << QString::fromStdString(model.name);
-}
-
-/// Scales, positions and norms of the embedding, caps of the logits: all of that is the CPU's.
-void TestCudaSplit::architectures()
-{
-    QFETCH(QString, name);
-    TinyArchitecture architecture = tinyArchitectureNamed(name.toStdString());
-    architecture.headSize = 16; // the device takes no odd ones
-    QTemporaryDir folder;
-    const std::filesystem::path path = folder.path().toStdString() + "/model.gguf";
-    tinyArchitecture(architecture, tinyTensors(architecture)).write(path);
-    Result<std::shared_ptr<const Model>> model = Model::load(path);
-    QVERIFY(model);
-    const Ids ids = randomIds(architecture.vocabulary, 12, 5);
-    RunOptions options;
-    options.context = 64;
-    RunModel onCpu(*model, options);
-    const Floats expected = onCpu.feedAll(ids);
-    for (std::uint32_t layers = 1; layers < architecture.layers; ++layers) {
-        options = splitAfter(layers, Precision::Exact, hostedBackend());
-        options.context = 64;
-        RunModel split(*model, options);
-        for (const std::uint32_t batch : {12U, 1U}) {
-            split.cache().truncate(split.sequence(), 0);
-            const double worst = worstDifference(split.feedAll(ids, batch), expected);
-            QVERIFY2(
-                worst < 2e-3,
-                qPrintable(
-                    QStringLiteral("%1 layers, batches of %2: off by %3").arg(layers).arg(batch).arg(worst)));
-        }
-    }
 }
 
 /// The same points in the same order, and nothing of the results changes.
@@ -256,7 +207,7 @@ void TestCudaSplit::groupsLieInOneMemory()
         expectedBytes += pool.bytes();
     QCOMPARE(bytes, expectedBytes);
 
-    const Ids ids = randomIds(architecture.vocabulary, 290, 9);
+    const Ids ids = randomIds(290, architecture.vocabulary, 9);
     QVERIFY(worstDifference(split.feed(ids, 8), onCpu.feed(ids, 8)) < 2e-3);
     QVERIFY(split.cache().usedBytes(split.sequence()) == onCpu.cache().usedBytes(onCpu.sequence()));
     const CacheSnapshot shown = split.cache().snapshot(split.sequence());
@@ -281,7 +232,7 @@ void TestCudaSplit::replaysItsLayers()
     TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
     Result<std::shared_ptr<const Model>> model = Model::load(folder / "stories260K-q8_0.gguf");
     QVERIFY(model);
-    const Ids ids = randomIds((*model)->config().vocabulary, 20, 6);
+    const Ids ids = randomIds(20, (*model)->config().vocabulary, 6);
     const auto never = hostedBackend(GraphUse::Never);
     const auto replay = hostedBackend(GraphUse::Replay);
     RunModel plain(*model, splitAfter(3, Precision::Fast, never));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/compute/cuda/makecuda.h"
-#include "tests/compute/cuda/cudafixture.h"
-#include "tests/session/sessionfixture.h"
+#include "tests/compute/cuda/hostedsession.h"
 #include "tests/support/testmain.h"
 
 using namespace tokenloupe;
@@ -11,11 +9,6 @@ namespace {
 
 constexpr std::size_t contextBytes = std::size_t(96) << 20; // one for the whole program: it is measured once
 constexpr std::uint32_t modelLayers = 5;
-
-Result<std::shared_ptr<Backend>> makeHosted(BackendKind kind, int threads)
-{
-    return kind == BackendKind::Cuda ? makeCudaBackend() : makeCpuBackend(threads);
-}
 
 cudahost::Settings card(std::size_t bytes = std::size_t(1) << 30)
 {
@@ -43,48 +36,12 @@ SessionSettings splitAfter(std::uint32_t layers, SessionSettings settings)
     return settings;
 }
 
-std::vector<TokenId> greedy(Session &session, std::span<const TokenId> prompt, int count)
-{
-    std::vector<TokenId> drawn;
-    if (!session.prefill(prompt, 1))
-        return drawn;
-    for (int i = 0; i < count; ++i) {
-        const auto step = session.step(SessionFixture::request(0.0F));
-        if (!step)
-            break;
-        drawn.push_back(step->token);
-    }
-    return drawn;
-}
-
 /// Blocks are counted in each of the two memories.
 bool countedTwice(const CacheCounters &split, CacheCounters whole)
 {
     whole.copiedBlocks *= 2;
     whole.evictedBlocks *= 2;
     return split == whole;
-}
-
-/// From nothing to some tokens: prompt, steps that make and replay a graph, a branch, a score.
-Status life(const std::shared_ptr<const LoadedModel> &model)
-{
-    auto session = Session::create(model, splitAfter(2, settingsFor(64)), nullptr, {}, makeHosted);
-    if (!session)
-        return tl::unexpected(session.error());
-    Session &s = **session;
-    if (!s.fallbackReason().empty())
-        return makeError(ErrorCode::Unsupported, s.fallbackReason());
-    if (const auto run = s.prefill(SessionFixture::ids(12), 1); !run)
-        return tl::unexpected(run.error());
-    for (int i = 0; i < 4; ++i) {
-        if (const auto step = s.step(SessionFixture::request()); !step)
-            return tl::unexpected(step.error());
-    }
-    if (const auto branch = s.fork(StepIndex(2), 7); !branch)
-        return tl::unexpected(branch.error());
-    if (const auto step = s.step(SessionFixture::request()); !step)
-        return tl::unexpected(step.error());
-    return s.score(SessionFixture::ids(10, 3), [](std::uint32_t, std::span<const float>) {});
 }
 
 } // namespace
@@ -109,20 +66,10 @@ private slots:
     void aSmallCardSaysHowManyLayersFit();
     void operationsAreTimedOnBothSides();
     void withoutADeviceTheCpuRuns();
-    void allIsGivenBack();
-    void everyAllocationMayFail();
-    void deviceIsLost_data();
-    void deviceIsLost();
     void traceOnly();
 
 private:
-    std::unique_ptr<Session> open(const SessionSettings &settings)
-    {
-        auto session = Session::create(m_model, settings, nullptr, {}, makeHosted);
-        if (!session)
-            QTest::qFail(session.error().text().c_str(), __FILE__, __LINE__);
-        return session ? std::move(*session) : nullptr;
-    }
+    std::unique_ptr<Session> open(const SessionSettings &settings) { return openHosted(m_model, settings); }
 
     TinyModelOptions m_options;
     SessionFixture m_fixture;
@@ -434,56 +381,6 @@ void TestCudaSplitSession::withoutADeviceTheCpuRuns()
     QVERIFY(!session->plan().hasDevice());
     QCOMPARE(session->settings().deviceLayers, std::optional(2U)); // the wish
     QCOMPARE(greedy(*session, SessionFixture::ids(20), 4).size(), std::size_t(4));
-}
-
-void TestCudaSplitSession::allIsGivenBack()
-{
-    const Status lived = life(m_model);
-    QVERIFY2(lived, lived ? "" : lived.error().text().c_str());
-    QCOMPARE(cudahost::allocationCount(), std::size_t(0));
-    QCOMPARE(cudahost::hostAllocationCount(), std::size_t(0));
-}
-
-/// The n-th fails, for every n until there are no more: an error that says so, or work that goes on without.
-void TestCudaSplitSession::everyAllocationMayFail()
-{
-    int refused = 0;
-    int wentOn = 0;
-    for (int n = 1;; ++n) {
-        QVERIFY(n < 200);
-        cudahost::Settings settings = card();
-        settings.failingAllocation = n;
-        cudahost::reset(settings);
-        const Status lived = life(m_model);
-        lived ? ++wentOn : ++refused;
-        if (!lived)
-            QVERIFY2(lived.error().code == ErrorCode::OutOfMemory, lived.error().text().c_str());
-        QCOMPARE(cudahost::allocationCount(), std::size_t(0));
-        QCOMPARE(cudahost::hostAllocationCount(), std::size_t(0));
-        if (lived && wentOn > 1)
-            break; // further than all there are; one less is cuBLAS's, without which prompts only take longer
-    }
-    QVERIFY(refused >= 8);
-}
-
-void TestCudaSplitSession::deviceIsLost_data()
-{
-    QTest::addColumn<int>("launch");
-    for (const int launch : {1, 2, 17, 30, 60, 90})
-        QTest::addRow("at launch %d", launch) << launch;
-}
-
-void TestCudaSplitSession::deviceIsLost()
-{
-    QFETCH(int, launch);
-    cudahost::Settings settings = card();
-    settings.loseAtLaunch = launch;
-    cudahost::reset(settings);
-    const Status lived = life(m_model);
-    QVERIFY2(!lived, "there are fewer launches than that");
-    QVERIFY2(lived.error().code == ErrorCode::DeviceLost, lived.error().text().c_str());
-    QVERIFY(lived.error().text().find("only what was recorded") != std::string::npos);
-    cudahost::takeFaults();
 }
 
 /// A device that goes in the middle of a pass: the sequence is as before, and the CPU takes over when it is
