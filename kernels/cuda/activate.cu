@@ -49,6 +49,7 @@ __device__ Four activatedFour(const ActivateCall &call, std::int64_t row, std::i
 template <RowActivation activation, class Threads, int fours>
 __global__ void __launch_bounds__(largestThreads) activateRowsKernel(ActivateCall call)
 {
+    followPrevious();
     const std::int32_t number = Threads::row();
     if (number >= call.rows)
         return; // a whole warp
@@ -62,6 +63,7 @@ __global__ void __launch_bounds__(largestThreads) activateRowsKernel(ActivateCal
 template <RowActivation activation>
 __global__ void activatePiecesKernel(ActivateCall call)
 {
+    followPrevious();
     const auto pieces = static_cast<unsigned>(call.pieces);
     const std::int64_t row = blockIdx.x / pieces;
     const std::int64_t column = std::int64_t(blockIdx.x % pieces) * pieceColumns + 4 * threadIdx.x;

@@ -122,6 +122,7 @@ constexpr int decodeBlocksAtOnce(int lanes)
 template <int lanes>
 __global__ void __launch_bounds__(decodeThreads, decodeBlocksAtOnce(lanes)) decodeKernel(DecodeCall call)
 {
+    followPrevious();
     constexpr int columns = decodeColumns;
     // note: with eight lanes, four keys at a time leave too few registers for three blocks.
     constexpr int keysOfThread = lanes == 8 ? 2 : 4;

@@ -94,6 +94,7 @@ __device__ void roundWhenLast(const DecodeCall &call, std::int32_t row, const fl
 __global__ void __launch_bounds__(mergeThreads)
     mergeKernel(DecodeCall call, DeviceRows output, QuantizedRows planes)
 {
+    followPrevious();
     auto &block = sharedMemory<MergeBlock>();
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
     const std::int32_t row = static_cast<std::int32_t>(blockIdx.x) / call.shape.heads;

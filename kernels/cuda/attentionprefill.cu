@@ -40,6 +40,7 @@ __device__ void writeOutput(const PrefillCall &call, const PrefillBlock &block, 
 template <int slices>
 __global__ void __launch_bounds__(prefillThreads) prefillKernel(PrefillCall call)
 {
+    followPrevious();
     auto &block = sharedMemory<PrefillBlock>();
     if (threadIdx.x < prefillLanes)
         block.lanes[threadIdx.x] = laneOf(call, static_cast<std::int32_t>(threadIdx.x));

@@ -201,6 +201,7 @@ __device__ __forceinline__ void prefillTensor(const PrefillCall &call)
 template <int positions, int valueTiles>
 __global__ void __launch_bounds__(tensorThreads) prefillTensorKernel(PrefillCall call)
 {
+    followPrevious();
 #if !defined(__CUDACC__) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800)
     prefillTensor<positions, valueTiles>(call);
 #endif

@@ -73,6 +73,7 @@ __device__ float scoreOf(const WeightCall &call, const float *query, std::int32_
 
 __global__ void __launch_bounds__(weightThreads) weightKernel(WeightCall call)
 {
+    followPrevious();
     auto &block = sharedMemory<WeightBlock>();
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
     const auto row = static_cast<std::int32_t>(blockIdx.x / static_cast<unsigned>(call.shape.heads));

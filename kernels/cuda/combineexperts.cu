@@ -12,6 +12,7 @@ __global__ void __launch_bounds__(productThreads)
     combineKernel(DeviceRows rows, const float *weights, std::int32_t used, std::int32_t columnBlocks,
                   DeviceRows output)
 {
+    followPrevious();
     const std::int64_t token = blockIdx.x / static_cast<unsigned>(columnBlocks);
     const std::int32_t column =
         static_cast<std::int32_t>(blockIdx.x % static_cast<unsigned>(columnBlocks)) * productThreads +

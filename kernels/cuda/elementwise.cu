@@ -11,6 +11,7 @@ template <class Apply>
 __global__ void changeValuesKernel(RowPlane input, RowPlane target, std::int64_t columns, std::int32_t pieces,
                                    Apply apply)
 {
+    followPrevious();
     const auto rowPieces = static_cast<unsigned>(pieces);
     const std::int64_t row = blockIdx.x / rowPieces;
     const std::int64_t column = std::int64_t(blockIdx.x % rowPieces) * pieceColumns + 4 * threadIdx.x;

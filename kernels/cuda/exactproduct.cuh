@@ -124,8 +124,13 @@ __global__ void __launch_bounds__(productThreads, inputRows == 1 ? 0 : 2)
     auto &scratch = sharedMemory<ExactScratch<count, tileCount>>();
     const ProductBlock mine = productBlock(product.matrices);
     const ProductMatrix &matrix = product.matrices[mine.matrix];
-    const DeviceRows input = inputOfBlock(product);
     const ProductPlace place(mine.block, matrix.splitShift);
+    if (!product.chosen) {
+        bringGroupCloser<Format>(planesAt(matrix.weights, matrix.offsets), place.firstRow, matrix.rows,
+                                 product.steps, place.part * warpLanes + place.lane);
+    }
+    followPrevious();
+    const DeviceRows input = inputOfBlock(product);
     const WeightPlanes planes = planesAt(weightsOfBlock(product, matrix), matrix.offsets);
     WarpTile *tiles = scratch.tiles[place.warp];
     float sums[count] = {};

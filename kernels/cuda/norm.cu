@@ -56,6 +56,7 @@ __device__ Moments moments(const Row &row, std::int32_t columns, float epsilon, 
 template <RowNorm kind, class Threads, int fours>
 __global__ void __launch_bounds__(largestThreads) normRowsKernel(NormCall call)
 {
+    followPrevious();
     const std::int32_t number = Threads::row();
     if (number >= call.rows)
         return; // a whole warp

@@ -38,19 +38,26 @@ __global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduc
     constexpr int count = groupRows * inputRows;
     const ProductBlock mine = productBlock(product.matrices);
     const ProductMatrix &matrix = product.matrices[mine.matrix];
+    const ProductPlace place(mine.block, matrix.splitShift);
+    const std::int32_t end = place.firstRow < matrix.rows ? product.steps : 0;
+    const std::int32_t first = place.part * warpLanes + place.lane;
+    const auto rowOfGroup = [&](int r) {
+        return min(place.firstRow + r, static_cast<std::int64_t>(matrix.rows - 1));
+    };
+    if (!product.chosen && first < end) {
+#pragma unroll
+        for (int r = 0; r < groupRows; ++r)
+            bringCloser(matrix.weights + rowOfGroup(r) * product.rowBytes + first * sizeof(uint4));
+    }
+    followPrevious();
     const std::byte *weights = weightsOfBlock(product, matrix);
     const DeviceRows input = inputOfBlock(product);
-    const ProductPlace place(mine.block, matrix.splitShift);
     float sums[count] = {};
-    const std::int32_t end = place.firstRow < matrix.rows ? product.steps : 0;
-    for (std::int32_t step = place.part * warpLanes + place.lane; step < end;
-         step += warpLanes << matrix.splitShift) {
+    for (std::int32_t step = first; step < end; step += warpLanes << matrix.splitShift) {
         uint4 raw[groupRows];
 #pragma unroll
-        for (int r = 0; r < groupRows; ++r) {
-            const std::int64_t row = min(place.firstRow + r, static_cast<std::int64_t>(matrix.rows - 1));
-            raw[r] = loadStreaming<uint4>(weights + row * product.rowBytes, step);
-        }
+        for (int r = 0; r < groupRows; ++r)
+            raw[r] = loadStreaming<uint4>(weights + rowOfGroup(r) * product.rowBytes, step);
 #pragma unroll
         for (int t = 0; t < inputRows; ++t) {
             if (inputRows > 1 && t >= input.rows)
@@ -89,6 +96,7 @@ cudaError_t launchPlainProduct(const ExactProduct &product, cudaStream_t stream)
 template <class Plain>
 __global__ void __launch_bounds__(productThreads) plainDecodeKernel(RowDecode call)
 {
+    followPrevious();
     const DecodePlace place(call.pieces);
     if (place.row >= call.rows)
         return;

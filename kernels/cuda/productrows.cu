@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(largestThreads)
     prefillScaleToHalfKernel(RowPlane input, std::int32_t rows, std::int32_t columns, __half *half,
                              std::int64_t stride, float *scales)
 {
+    followPrevious();
     const std::int32_t number = Threads::row();
     if (number >= rows)
         return; // a whole warp
@@ -72,6 +73,7 @@ __global__ void __launch_bounds__(largestThreads)
 __global__ void prefillFinishProductKernel(RowPlane target, std::int64_t columns, std::int32_t pieces,
                                            const float *scales, const float *bias, bool isBiasAligned)
 {
+    followPrevious();
     const auto rowPieces = static_cast<unsigned>(pieces);
     const std::int64_t row = blockIdx.x / rowPieces;
     const std::int64_t column = std::int64_t(blockIdx.x % rowPieces) * pieceColumns + 4 * threadIdx.x;

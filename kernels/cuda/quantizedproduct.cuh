@@ -106,10 +106,12 @@ __global__ void __launch_bounds__(productThreads, inputRows <= 2 ? 4 : 3)
     const ProductMatrix &matrix = product.matrices[mine.matrix];
     const ProductPlace place(mine.block, matrix.splitShift);
     const WeightPlanes planes = planesAt(matrix.weights, matrix.offsets);
+    const std::int32_t first = place.part * warpLanes + place.lane;
+    bringGroupCloser<Format>(planes, place.firstRow, matrix.rows, product.units, first);
+    followPrevious();
     float sums[count] = {};
     if (place.firstRow < matrix.rows) {
-        for (std::int32_t unit = place.part * warpLanes + place.lane; unit < product.units;
-             unit += warpLanes << matrix.splitShift)
+        for (std::int32_t unit = first; unit < product.units; unit += warpLanes << matrix.splitShift)
             addUnits<Format, inputRows>(product, planes, place.firstRow, matrix.rows, unit, sums);
     }
     float sum = 0.0F;

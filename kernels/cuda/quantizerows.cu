@@ -11,6 +11,7 @@ template <class Threads, int fours>
 __global__ void __launch_bounds__(largestThreads)
     quantizeRowsKernel(RowPlane input, std::int32_t rows, std::int32_t columns, QuantizedRows planes)
 {
+    followPrevious();
     const std::int32_t number = Threads::row();
     if (number >= rows)
         return; // a whole warp

@@ -14,6 +14,7 @@ struct HeadBlock
 
 __global__ void __launch_bounds__(32 * headRowWarps) headKernel(HeadJob job, std::int64_t heads)
 {
+    followPrevious();
     const std::int64_t number = std::int64_t(blockIdx.x) * headRowWarps + threadIdx.x / 32;
     if (number < heads)
         runHead(job, number, sharedMemory<HeadBlock>().kept[threadIdx.x / 32]);

@@ -65,6 +65,7 @@ __global__ void __launch_bounds__(productThreads)
     routeKernel(DeviceRows router, std::int32_t used, RouteWeighting weighting, std::int32_t *chosen,
                 float *weights)
 {
+    followPrevious();
     const auto lane = static_cast<std::int32_t>(threadIdx.x) % warpLanes;
     const std::int64_t token = static_cast<std::int64_t>(blockIdx.x) * productWarps +
                                static_cast<std::int32_t>(threadIdx.x) / warpLanes;

@@ -73,6 +73,7 @@ struct DecodeScratch
 template <class Format>
 __global__ void __launch_bounds__(productThreads) rowDecodeKernel(RowDecode call)
 {
+    followPrevious();
     const DecodePlace place(call.pieces);
     if (place.row >= call.rows)
         return;

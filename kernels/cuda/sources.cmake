@@ -10,6 +10,7 @@ set(tokenloupe_cuda_sources
     attentionprefilltensor.cu
     attentionweights.cu
     combineexperts.cu
+    earlylaunch.cpp
     elementwise.cu
     matrixproduct.cpp
     norm.cu

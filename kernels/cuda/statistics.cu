@@ -59,6 +59,7 @@ __device__ std::int32_t tokenOf(const StatisticsCall &call, std::int64_t row)
 __global__ void __launch_bounds__(sliceThreads)
     summarizeSliceKernel(StatisticsCall call, std::uint64_t *lists)
 {
+    followPrevious();
     auto &shared = sharedMemory<SliceShared>();
     const auto slices = static_cast<unsigned>(call.plan.slices);
     const std::int64_t row = blockIdx.x / slices;
@@ -139,6 +140,7 @@ __global__ void __launch_bounds__(mergeThreads)
     mergeListsKernel(StatisticsCall call, const std::uint64_t *from, std::int32_t lists, std::uint64_t *to,
                      std::int32_t listsLeft)
 {
+    followPrevious();
     struct Shared
     {
         std::uint64_t keys[mergeKeys];

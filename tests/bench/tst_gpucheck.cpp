@@ -125,6 +125,7 @@ void TestGpuCheck::reports()
     write(folder.filePath(QStringLiteral("tests.json")), R"({"passed": 12, "failed": 0, "skipped": 1})");
     write(folder.filePath(QStringLiteral("sanitizer.json")), R"({"memcheck": "no errors"})");
     write(folder.filePath(QStringLiteral("8b-q8_0.bench.json")), benchOfEight);
+    write(folder.filePath(QStringLiteral("8b-q8_0.inorder.json")), R"({"decode_tps": [361, 360, 362]})");
     const nlohmann::json report = gpuReport(folder.path().toStdString());
     QCOMPARE(report["problems"].size(), 0U);
     QCOMPARE(report["models"].size(), 1U);
@@ -132,6 +133,7 @@ void TestGpuCheck::reports()
     QCOMPARE(QString::fromStdString(model["shape"]), QStringLiteral("8b"));
     QCOMPARE(QString::fromStdString(model["type"]), QStringLiteral("q8_0"));
     QCOMPARE(model["decode_tps"].get<double>(), 400.0);
+    QCOMPARE(model["decode_in_order_tps"].get<double>(), 361.0);
     QCOMPARE(model["load_ms"].get<double>(), 5.0);
     QCOMPARE(model["decode_share"].get<double>(), 0.8);
     QCOMPARE(model["decode_meets_goal"].get<bool>(), false);
@@ -139,8 +141,8 @@ void TestGpuCheck::reports()
     QCOMPARE(model["prefill_share"].get<double>(), operations / 7e14);
     const std::string text = gpuReportText(report);
     for (const char *part : {"A card", "4000 GB/s", "700.0 TFLOP/s", "12 passed, 0 failed, 1 skipped",
-                             "compute-sanitizer memcheck: no errors", "q8_0", "400.0", "80.0 % (short of 85)",
-                             "normRows", "2.50"})
+                             "compute-sanitizer memcheck: no errors", "q8_0", "400.0", "361.0",
+                             "80.0 % (short of 85)", "normRows", "2.50"})
         QVERIFY2(text.find(part) != std::string::npos, part);
 }
 

@@ -14,8 +14,8 @@ cudaError_t __real_cudaMalloc(void **memory, std::size_t bytes);
 cudaError_t __real_cudaFree(void *memory);
 cudaError_t __real_cudaMallocHost(void **memory, std::size_t bytes);
 cudaError_t __real_cudaFreeHost(void *memory);
-cudaError_t __real_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
-                                    std::size_t sharedBytes, cudaStream_t stream);
+cudaError_t __real_cudaLaunchKernelExC(const cudaLaunchConfig_t *configuration, const void *function,
+                                       void **arguments);
 
 cudaError_t __wrap_cudaMalloc(void **memory, std::size_t bytes)
 {
@@ -75,17 +75,18 @@ cudaError_t __wrap_cudaFreeHost(void *memory)
     return status;
 }
 
-cudaError_t __wrap_cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
-                                    std::size_t sharedBytes, cudaStream_t stream)
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *configuration, const void *function,
+                                       void **arguments)
 {
     DeviceNotes &notes = deviceNotes();
     {
         const std::lock_guard lock(notes.mutex);
         ++notes.launches;
         if (notes.recordsLaunches)
-            notes.recorded.push_back({cudahost::kernelName(function), grid, block, sharedBytes});
+            notes.recorded.push_back({cudahost::kernelName(function), configuration->gridDim,
+                                      configuration->blockDim, configuration->dynamicSmemBytes});
     }
-    return __real_cudaLaunchKernel(function, grid, block, arguments, sharedBytes, stream);
+    return __real_cudaLaunchKernelExC(configuration, function, arguments);
 }
 
 } // extern "C"

@@ -123,4 +123,9 @@ void *sharedMemory(std::size_t bytes)
     return runner().sharedMemory(bytes);
 }
 
+void followPrevious()
+{
+    runner().followPrevious();
+}
+
 } // namespace cudahost

@@ -4,6 +4,7 @@
 #include "tests/cudahost/threadvariables.h"
 
 #include <numeric>
+#include <utility>
 
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};
@@ -40,7 +41,11 @@ void BlockRunner::prepareFiber()
 
 BlockRunner &BlockRunner::instance()
 {
-    static thread_local std::unique_ptr<BlockRunner> runner(new BlockRunner);
+    // A second one for the kernel that another one has begun in front of.
+    static thread_local std::array<std::unique_ptr<BlockRunner>, 2> runners;
+    std::unique_ptr<BlockRunner> &runner = runners[s_running == nullptr ? 0 : 1];
+    if (runner == nullptr)
+        runner.reset(new BlockRunner);
     return *runner;
 }
 
@@ -67,19 +72,21 @@ void BlockRunner::setUpThreads(dim3 block)
                 m_threadIndex[thread++] = {x, y, z};
 }
 
-std::optional<std::string> BlockRunner::run(const std::function<void()> &kernel, dim3 grid, dim3 block,
-                                            std::size_t sharedBytes, std::uint64_t seed)
+std::optional<std::string> BlockRunner::run(const KernelLaunch &launch, std::uint64_t seed,
+                                            const Before &before)
 {
+    const dim3 grid = launch.grid;
     // Neighbouring seeds have to give different orders.
     m_random = (seed + 1) * 0x9E3779B97F4A7C15U;
     m_random ^= m_random >> 29;
     m_random = m_random == 0 ? 1 : m_random;
-    m_kernel = &kernel;
-    s_running = this;
+    m_launch = &launch;
+    m_before = before;
+    BlockRunner *const outer = std::exchange(s_running, this);
     m_fault.reset();
-    setUpThreads(block);
-    m_shared.resize(sharedBytes);
-    blockDim = block;
+    setUpThreads(launch.block);
+    m_shared.resize(launch.sharedBytes);
+    blockDim = launch.block;
     gridDim = grid;
 
     // Blocks in steps that visit each of them once.
@@ -95,7 +102,7 @@ std::optional<std::string> BlockRunner::run(const std::function<void()> &kernel,
         runBlock();
         number = (number + step) % blocks;
     }
-    s_running = nullptr;
+    s_running = outer;
     return m_fault;
 }
 
@@ -105,6 +112,7 @@ void BlockRunner::runBlock()
     m_hasFailed = false;
     m_live = m_threads;
     m_arrived = 0;
+    m_followers = 0;
     m_readyWarps = 0;
     m_turn = random();
     m_leavesWarp = true;
@@ -121,6 +129,9 @@ void BlockRunner::runBlock()
     if (m_hasFailed)
         m_fault = "block " + text(blockIdx) + ", thread " + text(m_threadIndex[m_thread]) + ": " +
                   describeFailure();
+    else if (m_launch->isEarly && m_followers != m_threads)
+        m_fault = "block " + text(blockIdx) + ": " + std::to_string(m_followers) + " of " +
+                  std::to_string(m_threads) + " threads waited for the kernel in front";
     else if (!m_shared.isIntact())
         m_fault = "a thread of block " + text(blockIdx) + " wrote outside of the shared memory of " +
                   std::to_string(m_shared.size()) + " bytes";
@@ -137,7 +148,7 @@ void BlockRunner::runFiber()
 void BlockRunner::runThreads()
 {
     for (;;) {
-        (*m_kernel)();
+        m_launch->thread();
         endThread();
         Fiber *here = m_current;
         const bool found = chooseThread();
@@ -160,6 +171,8 @@ void BlockRunner::runThreads()
 
 void BlockRunner::endThread()
 {
+    if (m_before)
+        fail(Failure::DoesNotFollow);
     if (!m_warps[m_thread / 32].end(m_thread % 32))
         fail(Failure::EndsAwaited);
     --m_live;
@@ -167,7 +180,7 @@ void BlockRunner::endThread()
         releaseBarrier();
 }
 
-void BlockRunner::releaseBarrier()
+void BlockRunner::wakeAtBarrier()
 {
     const unsigned int warps = (m_threads + 31) / 32;
     for (unsigned int warp = 0; warp < warps; ++warp) {
@@ -175,6 +188,11 @@ void BlockRunner::releaseBarrier()
         m_warps[warp].atBarrier = 0;
     }
     m_turn = random();
+}
+
+void BlockRunner::releaseBarrier()
+{
+    wakeAtBarrier();
     switch (m_barrierKind) {
     case BarrierKind::Plain:
         break;
@@ -211,6 +229,36 @@ int BlockRunner::syncThreads(BarrierKind kind, bool predicate, SourcePlace place
     return m_barrierResult;
 }
 
+// note: while something is in front, all threads that wait here do so together: none of them can be at a
+// barrier behind this, and none can pass one in front of it alone.
+void BlockRunner::followPrevious()
+{
+    ++m_followers;
+    if (!m_before)
+        return;
+    if (m_followers == m_threads) {
+        runBefore();
+        return;
+    }
+    m_warps[m_thread / 32].atBarrier |= 1U << m_thread % 32;
+    suspend();
+}
+
+void BlockRunner::runBefore()
+{
+    const Before before = std::exchange(m_before, {});
+    const uint3 thread = threadIdx;
+    const uint3 block = blockIdx;
+    const bool goesOn = before();
+    threadIdx = thread;
+    blockIdx = block;
+    blockDim = m_launch->block;
+    gridDim = m_launch->grid;
+    if (!goesOn)
+        fail(Failure::NothingToFollow);
+    wakeAtBarrier();
+}
+
 void *BlockRunner::sharedMemory(std::size_t bytes)
 {
     if (bytes > m_shared.size())
@@ -221,6 +269,9 @@ void *BlockRunner::sharedMemory(std::size_t bytes)
 std::string BlockRunner::describeHang() const
 {
     std::string what = "the block hangs: ";
+    if (m_before)
+        what += std::to_string(m_followers) + " of " + std::to_string(m_threads) +
+                " threads wait for the kernel in front, ";
     if (m_arrived != 0)
         what += std::to_string(m_arrived) + " of " + std::to_string(m_live) +
                 " threads wait at the barrier of " + text(m_barrierPlace);
@@ -259,6 +310,10 @@ std::string BlockRunner::describeFailure() const
     case Failure::ShuffleWidth:
         return "a shuffle's width of " + std::to_string(m_failure.number) +
                " is no power of two up to 32, at " + text(m_failure.place);
+    case Failure::DoesNotFollow:
+        return "it ends without waiting for the kernel in front";
+    case Failure::NothingToFollow:
+        return "what was in front of it went wrong";
     }
     return {};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/cudahost/fiber.h"
+#include "tests/cudahost/launch.h"
 #include "tests/cudahost/sharedblock.h"
 #include "tests/cudahost/sourceplace.h"
 #include "tests/cudahost/threadvariables.h"
@@ -26,8 +27,10 @@ enum class Failure : std::uint8_t {
     DivergentBarrier,
     WarpDisagrees,
     EndsAwaited,
-    SharedTooSmall, ///< with the bytes that were wanted
-    ShuffleWidth,   ///< with the width
+    SharedTooSmall,  ///< with the bytes that were wanted
+    ShuffleWidth,    ///< with the width
+    DoesNotFollow,   ///< ends before it has waited for the kernel in front
+    NothingToFollow, ///< what was in front went wrong
 };
 
 /// Runs the blocks of a launch one after the other, each CUDA thread until it waits for others. A thread that
@@ -39,18 +42,21 @@ class BlockRunner
 {
 public:
     static constexpr unsigned int maxThreads = 1024;
+    /// What is done when all threads of the first block wait for it. False: it went wrong.
+    using Before = std::function<bool()>;
 
+    /// One that runs nothing.
     static BlockRunner &instance();
 
     /// Null where all went well, else what the kernel did wrong; then the blocks after that one have not run.
-    std::optional<std::string> run(const std::function<void()> &kernel, dim3 grid, dim3 block,
-                                   std::size_t sharedBytes, std::uint64_t seed);
+    std::optional<std::string> run(const KernelLaunch &launch, std::uint64_t seed, const Before &before);
 
     /// The one whose kernel runs in this thread of the operating system; null: none does.
     static BlockRunner *running() { return s_running; }
 
     // For the thread that runs:
     int syncThreads(BarrierKind kind, bool predicate, SourcePlace place);
+    void followPrevious();
     /// What the lanes of a warp do together: the result of the calling lane.
     [[gnu::always_inline]] std::uint64_t exchange(const WarpRequest &request)
     {
@@ -82,6 +88,8 @@ private:
     void endThread();
     void prepareFiber();
     void releaseBarrier();
+    void wakeAtBarrier();
+    void runBefore();
     void startOver();
     std::string describeHang() const;
     std::string describeFailure() const;
@@ -167,7 +175,8 @@ private:
 
     static constinit thread_local BlockRunner *s_running;
 
-    const std::function<void()> *m_kernel = nullptr;
+    const KernelLaunch *m_launch = nullptr;
+    Before m_before; ///< none once it is done
     std::array<Fiber, maxThreads> m_fibers;
     unsigned int m_prepared = 0; ///< of these fibers, how many have been used
     std::vector<Fiber *> m_idle; ///< those with no CUDA thread
@@ -188,6 +197,7 @@ private:
     SourcePlace m_barrierPlace;
     unsigned int m_trueCount = 0; ///< predicates of those that have arrived
     int m_barrierResult = 0;
+    unsigned int m_followers = 0; ///< threads that have asked for what is in front
 
     SharedBlock m_shared;
     std::uint64_t m_random = 0;

@@ -6,6 +6,7 @@ namespace cudahost::test {
 namespace {
 
 using tokenloupe::cuda::ceilDivide;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 using tokenloupe::cuda::sharedMemory;
 
@@ -25,6 +26,7 @@ __device__ float sumOfWarp(float value)
 __global__ void __launch_bounds__(1024)
     sumRowsKernel(const float *__restrict__ input, std::int32_t columns, float *__restrict__ output)
 {
+    followPrevious();
     auto &shared = sharedMemory<RowSums>();
     const float *row = input + static_cast<std::int64_t>(blockIdx.x) * columns;
     float sum = 0.0F;
@@ -43,6 +45,7 @@ __global__ void __launch_bounds__(1024)
 
 __global__ void addScaledKernel(const float *source, float factor, std::int64_t count, float *target)
 {
+    followPrevious();
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i < count)
         target[i] += factor * source[i];

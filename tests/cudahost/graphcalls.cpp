@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/cudahost/calls.h"
+#include "tests/cudahost/launch.h"
 #include "tests/cudahost/runtimeapi.h"
 
 #include <algorithm>
 
+using cudahost::beginsEarly;
 using cudahost::Call;
 using cudahost::Capture;
 using cudahost::failed;
+using cudahost::runOverlapped;
 using cudahost::Work;
 using cudahost::WorkKind;
 
@@ -150,9 +153,14 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream)
         return failed(cudaErrorInvalidValue);
     // What is launched is the graph as it is now, whatever becomes of it.
     const auto run = [&device = call.device, nodes = executable->nodes] {
-        for (const Work &node : nodes)
-            if (device.state() == cudaSuccess)
-                node.run();
+        for (std::size_t i = 0; i < nodes.size() && device.state() == cudaSuccess; ++i) {
+            if (i + 1 < nodes.size() && beginsEarly(nodes[i], nodes[i + 1])) {
+                runOverlapped(nodes[i], nodes[i + 1]);
+                ++i;
+            } else {
+                nodes[i].run();
+            }
+        }
     };
     return failed(call.device.streams.submit(stream, {WorkKind::Graph, nullptr, run}));
 }

@@ -22,17 +22,33 @@ bool isPossible(const KernelLaunch &launch)
            std::uint64_t{block.x} * block.y * block.z <= BlockRunner::maxThreads;
 }
 
-void run(const KernelLaunch &launch)
+// The seed that orders its threads; null: the device is lost.
+std::optional<std::uint64_t> count(const KernelLaunch &launch)
 {
     Device &device = Device::instance();
     if (!device.countLaunch())
-        return;
+        return std::nullopt;
     if (device.recordsLaunches)
         device.launchRecords.push_back(
             {kernelName(launch.function), launch.grid, launch.block, launch.sharedBytes});
-    const std::uint64_t seed = device.seed * 1000003 + static_cast<std::uint64_t>(device.launches);
-    const std::optional<std::string> fault =
-        BlockRunner::instance().run(launch.thread, launch.grid, launch.block, launch.sharedBytes, seed);
+    return device.seed * 1000003 + static_cast<std::uint64_t>(device.launches);
+}
+
+// `before`: what the kernel began in front of.
+void run(const KernelLaunch &launch, std::optional<std::uint64_t> seed,
+         const std::function<void()> &before = {})
+{
+    Device &device = Device::instance();
+    if (!seed)
+        return;
+    const auto goOn = [&] {
+        before();
+        return device.state() == cudaSuccess;
+    };
+    const std::optional<std::string> fault = BlockRunner::instance().run(
+        launch, *seed, before ? BlockRunner::Before(goOn) : BlockRunner::Before());
+    if (device.state() != cudaSuccess)
+        return; // what was in front of it went wrong
     if (fault)
         device.recordFault(kernelName(launch.function) + ", " + *fault, cudaErrorLaunchFailure);
     else
@@ -49,14 +65,37 @@ cudaError_t launchOn(cudaStream_t stream, KernelLaunch launch)
     const Settings &settings = call.device.settings;
     if (settings.computeMajor * 10 + settings.computeMinor < 75)
         return failed(cudaErrorNoKernelImageForDevice);
-    if (!isPossible(launch))
+    if (!isPossible(launch) || (launch.isEarly && settings.computeMajor < 9))
         return failed(cudaErrorInvalidConfiguration);
     const auto asked = call.device.sharedLimits.find(launch.function);
     if (launch.sharedBytes > (asked == call.device.sharedLimits.end() ? sharedWithoutAsking : asked->second))
         return failed(cudaErrorInvalidValue);
-    const void *function = launch.function;
+    const auto kernel = std::make_shared<const KernelLaunch>(std::move(launch));
     return failed(call.device.streams.submit(
-        stream, {WorkKind::Kernel, function, [launch = std::move(launch)] { run(launch); }}));
+        stream, {WorkKind::Kernel, kernel, [kernel] { run(*kernel, count(*kernel)); }}));
+}
+
+bool beginsEarly(const Work &first, const Work &second)
+{
+    const Device &device = Device::instance();
+    const std::uint64_t mixed =
+        (device.seed + static_cast<std::uint64_t>(device.launches)) * 0x9E3779B97F4A7C15U;
+    return first.kind == WorkKind::Kernel && second.kernel != nullptr && second.kernel->isEarly &&
+           second.after == nullptr && (mixed >> 40 & 1) != 0;
+}
+
+void runOverlapped(const Work &first, const Work &second)
+{
+    if (first.kernel == nullptr) {
+        run(*second.kernel, count(*second.kernel), first.run);
+        return;
+    }
+    const std::optional<std::uint64_t> seed = count(*first.kernel);
+    const std::optional<std::uint64_t> secondSeed = seed ? count(*second.kernel) : std::nullopt;
+    if (secondSeed)
+        run(*second.kernel, secondSeed, [&] { run(*first.kernel, seed); });
+    else
+        run(*first.kernel, seed);
 }
 
 } // namespace cudahost

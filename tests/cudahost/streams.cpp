@@ -2,6 +2,7 @@
 #include "tests/cudahost/streams.h"
 
 #include "tests/cudahost/device.h"
+#include "tests/cudahost/launch.h"
 
 namespace cudahost {
 
@@ -108,6 +109,13 @@ void Streams::finish(const std::shared_ptr<CUstream_st> &stream, std::uint64_t u
     while (!stream->queue.empty() && stream->queue.front().ticket <= upTo) {
         const Work work = std::move(stream->queue.front().work);
         stream->queue.pop_front();
+        if (!stream->queue.empty() && stream->queue.front().ticket <= upTo && work.after == nullptr &&
+            Device::instance().state() == cudaSuccess && beginsEarly(work, stream->queue.front().work)) {
+            const Work next = std::move(stream->queue.front().work);
+            stream->queue.pop_front();
+            runOverlapped(work, next);
+            continue;
+        }
         perform(work);
     }
 }

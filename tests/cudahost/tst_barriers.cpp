@@ -5,6 +5,7 @@
 #include "tests/support/testmain.h"
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 using tokenloupe::cuda::sharedMemory;
 
@@ -13,6 +14,7 @@ namespace {
 // Every thread passes its number on to the next, so many times; sums[thread] = of all that it saw.
 __global__ void passOn(int rounds, int *sums)
 {
+    followPrevious();
     auto &numbers = sharedMemory<int[1024]>();
     const unsigned int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
     const unsigned int threads = blockDim.x * blockDim.y * blockDim.z;
@@ -30,6 +32,7 @@ __global__ void passOn(int rounds, int *sums)
 
 __global__ void countAtBarrier(int *results)
 {
+    followPrevious();
     const int isThird = threadIdx.x % 3 == 0 ? 1 : 0;
     const int count = __syncthreads_count(isThird);
     const int isAnd = __syncthreads_and(isThird);
@@ -42,6 +45,7 @@ __global__ void countAtBarrier(int *results)
 // Threads from `live` on end before the barriers that the others meet at.
 __global__ void someEndEarly(unsigned int live, int *results)
 {
+    followPrevious();
     if (threadIdx.x >= live)
         return;
     results[threadIdx.x] = __syncthreads_count(1);
@@ -51,6 +55,7 @@ __global__ void someEndEarly(unsigned int live, int *results)
 
 __global__ void hangs()
 {
+    followPrevious();
     if (threadIdx.x < 32)
         __syncthreads();
     else
@@ -63,6 +68,7 @@ __global__ void hangs()
 
 __global__ void barriersInDivergentCode()
 {
+    followPrevious();
     if (threadIdx.x % 2 == 0)
         __syncthreads();
     else
@@ -71,6 +77,7 @@ __global__ void barriersInDivergentCode()
 
 __global__ void barrierOrEnd(const int *never)
 {
+    followPrevious();
     if (threadIdx.x == 40 && *never == 0) {
         __syncwarp(0xFFFFFFFF);
         return;

@@ -7,12 +7,14 @@
 #include <cmath>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 
 namespace {
 
 __global__ void writeAt(volatile unsigned char *data, std::ptrdiff_t place)
 {
+    followPrevious();
     data[place] = 7;
 }
 

@@ -5,12 +5,14 @@
 #include "tests/support/testmain.h"
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 
 namespace {
 
 __global__ void addTo(float *value, float number)
 {
+    followPrevious();
     *value = *value * 10.0F + number;
 }
 

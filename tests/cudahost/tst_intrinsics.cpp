@@ -9,6 +9,7 @@
 #include <random>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 
 namespace {
@@ -16,6 +17,7 @@ namespace {
 __global__ void changeAtomically(int *integers, unsigned int *naturals, float *numbers,
                                  unsigned long long *wide)
 {
+    followPrevious();
     const auto thread = static_cast<int>(threadIdx.x);
     atomicAdd(integers, thread);
     atomicMax(integers + 1, (thread * 7) % 100);

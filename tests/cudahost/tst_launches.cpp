@@ -7,6 +7,7 @@
 #include <algorithm>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 using tokenloupe::cuda::sharedMemory;
 
@@ -14,6 +15,7 @@ namespace {
 
 __global__ void visit(int *order, int *counter)
 {
+    followPrevious();
     if (threadIdx.x == 0) {
         const unsigned int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
         order[atomicAdd(counter, 1)] = static_cast<int>(block);
@@ -22,13 +24,18 @@ __global__ void visit(int *order, int *counter)
 
 __global__ void orderOfThreads(int *order, int *counter)
 {
+    followPrevious();
     order[atomicAdd(counter, 1)] = static_cast<int>(threadIdx.x);
 }
 
-__global__ void nothing() {}
+__global__ void nothing()
+{
+    followPrevious();
+}
 
 __global__ void useShared(std::size_t bytes)
 {
+    followPrevious();
     static_cast<unsigned char *>(cudahost::sharedMemory(bytes))[bytes - 1] = 1;
 }
 
@@ -121,7 +128,7 @@ void TstLaunches::sharedMemoryHasToBeAskedFor()
 {
     constexpr std::size_t plain = 48 * 1024;
     const auto start = [](std::size_t bytes) {
-        return cudahost::launch(useShared, dim3(1), dim3(1), bytes, nullptr, std::tuple(bytes));
+        return cudahost::launch(useShared, dim3(1), dim3(1), bytes, nullptr, false, std::tuple(bytes));
     };
     QCOMPARE(start(plain), cudaSuccess);
     QCOMPARE(start(plain + 1), cudaErrorInvalidValue);

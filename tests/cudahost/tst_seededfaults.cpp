@@ -7,6 +7,7 @@
 #include <functional>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 using tokenloupe::cuda::sharedMemory;
 
@@ -47,6 +48,7 @@ constexpr int writer = 29; // the thread that writes the result
 // memory, which is used again, and once through the shuffles of a warp.
 __global__ void quadrupleSum(Mistake mistake, const float *input, int columns, float *output, int *counter)
 {
+    followPrevious();
     const int thread = static_cast<int>(threadIdx.x);
     auto &shared = sharedMemory<Shared>();
     if (mistake == Mistake::SharedTypeTooLarge)

@@ -7,6 +7,7 @@
 #include <cmath>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 using tokenloupe::cuda::sharedMemory;
 
@@ -15,6 +16,7 @@ namespace {
 // What thread 0 of each block finds, before it writes there itself.
 __global__ void find(float *found)
 {
+    followPrevious();
     auto &shared = sharedMemory<float[8]>();
     found[blockIdx.x] = shared[blockIdx.x % 8];
     for (float &value : shared)
@@ -23,16 +25,19 @@ __global__ void find(float *found)
 
 __global__ void writeAt(std::ptrdiff_t place)
 {
+    followPrevious();
     static_cast<volatile unsigned char *>(&sharedMemory<unsigned char>())[place] = 7;
 }
 
 __global__ void useMore()
 {
+    followPrevious();
     sharedMemory<unsigned char[101]>()[0] = 1;
 }
 
 __global__ void findAddress(unsigned long long *address)
 {
+    followPrevious();
     *address = reinterpret_cast<std::uintptr_t>(&sharedMemory<unsigned char>());
 }
 

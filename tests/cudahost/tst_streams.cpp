@@ -7,12 +7,14 @@
 #include <cmath>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 
 namespace {
 
 __global__ void addTo(float *value, float number)
 {
+    followPrevious();
     *value = *value * 10.0F + number;
 }
 

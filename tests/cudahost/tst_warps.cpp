@@ -7,6 +7,7 @@
 #include <cuda_fp16.h>
 
 using namespace cudahost::test;
+using tokenloupe::cuda::followPrevious;
 using tokenloupe::cuda::launch;
 
 namespace {
@@ -16,6 +17,7 @@ constexpr unsigned int all = 0xFFFFFFFF;
 // results[form][lane]
 __global__ void shuffles(int number, int width, int *results)
 {
+    followPrevious();
     const int lane = static_cast<int>(threadIdx.x);
     const int value = 100 + lane;
     results[lane] = __shfl_sync(all, value, number, width);
@@ -26,6 +28,7 @@ __global__ void shuffles(int number, int width, int *results)
 
 __global__ void shufflesOfTypes(double *results)
 {
+    followPrevious();
     const int lane = static_cast<int>(threadIdx.x);
     results[lane] = __shfl_xor_sync(all, 0.1 * lane, 1);
     results[32 + lane] = static_cast<double>(__shfl_xor_sync(all, 1LL << (lane + 20), 2));
@@ -36,6 +39,7 @@ __global__ void shufflesOfTypes(double *results)
 
 __global__ void votes(unsigned int *results)
 {
+    followPrevious();
     const unsigned int lane = threadIdx.x;
     const unsigned int even = __ballot_sync(all, lane % 2 == 0);
     const auto any = static_cast<unsigned int>(__any_sync(all, lane == 7) * 2 + __any_sync(all, 0));
@@ -52,6 +56,7 @@ __global__ void votes(unsigned int *results)
 
 __global__ void reductions(int *results)
 {
+    followPrevious();
     const int value = (static_cast<int>(threadIdx.x) * 7) % 32 - 16;
     const auto bits = static_cast<unsigned int>(value);
     results[0] = __reduce_add_sync(all, value);
@@ -67,6 +72,7 @@ __global__ void reductions(int *results)
 // The four quarters of a warp each on their own, in code that only they come to.
 __global__ void groups(int *results)
 {
+    followPrevious();
     const unsigned int lane = threadIdx.x;
     const unsigned int mask = 0xFFU << (lane / 8 * 8);
     int sum = static_cast<int>(lane);
@@ -80,6 +86,7 @@ enum class Wrong { OwnLane, EndedLane, NoSuchLane, OtherMask, OtherAction, Width
 
 __global__ void isWrong(Wrong wrong)
 {
+    followPrevious();
     const unsigned int lane = threadIdx.x;
     switch (wrong) {
     case Wrong::OwnLane:

@@ -134,6 +134,7 @@ std::string modelTable(const Json &models)
                  {"weights", Align::Left},
                  {"MB/token", Align::Right},
                  {"decode tok/s", Align::Right},
+                 {"in order", Align::Right},
                  {"GB/s", Align::Right},
                  {"of copy", Align::Left},
                  {"prefill tok/s", Align::Right},
@@ -142,9 +143,9 @@ std::string modelTable(const Json &models)
     for (const Json &model : models)
         table.row({model["shape"].get<std::string>(), model["type"].get<std::string>(),
                    scaled(model, "bytes_per_token", 1e6, 0), scaled(model, "decode_tps", 1.0, 1),
-                   scaled(model, "decode_bytes_per_s", giga, 0), percent(model, "decode"),
-                   scaled(model, "prefill_tps", 1.0, 0), scaled(model, "prefill_operations_per_s", tera, 1),
-                   percent(model, "prefill")});
+                   scaled(model, "decode_in_order_tps", 1.0, 1), scaled(model, "decode_bytes_per_s", giga, 0),
+                   percent(model, "decode"), scaled(model, "prefill_tps", 1.0, 0),
+                   scaled(model, "prefill_operations_per_s", tera, 1), percent(model, "prefill")});
     return table.text();
 }
 
@@ -183,6 +184,12 @@ Json gpuReport(const std::filesystem::path &folder)
             const std::string type = name.substr(dash + 1, name.size() - ending.size() - dash - 1);
             const Json bench = readObject(path);
             report["models"].push_back(modelEntry(name.substr(0, dash), type, bench, device));
+            const std::filesystem::path inOrder =
+                folder / (name.substr(0, name.size() - ending.size()) + ".inorder.json");
+            if (std::filesystem::exists(inOrder)) {
+                if (const auto decode = median(readObject(inOrder).at("decode_tps")))
+                    report["models"].back()["decode_in_order_tps"] = *decode;
+            }
             if (const Json reason = bench.value("fallback_reason", Json()); reason.is_string())
                 report["problems"].push_back(name.substr(0, name.size() - ending.size()) + ": " +
                                              reason.get<std::string>());
