@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cuda/experts.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/productgeometry.h"
-#include "kernels/cuda/products.h"
 
 namespace tokenloupe::cuda {
 

@@ -8,50 +8,36 @@
 #include "kernels/cuda/warptile.cuh"
 #include "kernels/cuda/weightgroup.cuh"
 
-#include <algorithm>
-
 // Weights times float32 activations. A weight becomes float32 with one rounding at most, and each product is
 // one fused multiply-add to the sum of its lane. A lane's weights are 32 neighbouring columns, which would
 // make its activations 128 bytes apart from its neighbour's: they come through a tile in shared memory.
 
 namespace tokenloupe::cuda {
 
-/// Matrices for all rows of the input; or, where `chosen` is set, for each pair p of a token and one of its
-/// experts the matrices of expert chosen[p], with input row p / inputDivisor and output row p.
 struct ExactProduct
 {
     ProductMatrix matrices[mostProducts];
-    const std::int32_t *chosen;
-    std::int32_t pairs; ///< 1 without experts
-    std::int32_t inputDivisor;
+    ProductPairs pairs;
     std::int64_t rowBytes;    ///< of plain types
     std::int32_t steps;       ///< of a row: units, or words of 16 bytes
     std::int32_t vectorInput; ///< 1: rows of the input are aligned to 16 bytes
     DeviceRows input;
 };
 
-/// With experts, blockIdx.y is the pair.
-__device__ inline const std::byte *weightsOfBlock(const ExactProduct &product, const ProductMatrix &matrix)
-{
-    return product.chosen ? matrix.experts[product.chosen[blockIdx.y]] : matrix.weights;
-}
-
 __device__ inline DeviceRows inputOfBlock(const ExactProduct &product)
 {
     DeviceRows input = product.input;
-    if (product.chosen) {
-        input.data += static_cast<std::int32_t>(blockIdx.y) / product.inputDivisor * input.stride;
+    if (product.pairs.chosen) {
+        input.data += inputRowOfBlock(product.pairs) * input.stride;
         input.rows = 1;
     }
     return input;
 }
 
-__device__ inline void storeProduct(const ProductMatrix &matrix, std::int64_t row, std::int32_t outputRow,
+__device__ inline void storeProduct(const ProductMatrix &matrix, std::int64_t row, std::int32_t inputRow,
                                     float sum)
 {
-    // note: blockIdx.y is 0 where there are no experts.
-    const std::int64_t place = (blockIdx.y + outputRow) * matrix.outputStride + row;
-    matrix.output[place] = matrix.bias ? sum + matrix.bias[row] : sum;
+    *outputOfBlock(matrix, row, inputRow) = matrix.bias ? sum + matrix.bias[row] : sum;
 }
 
 /// Row `row` of the input, units [first, first + 32) as far as there are, into a warp's tile.
@@ -125,13 +111,13 @@ __global__ void __launch_bounds__(productThreads, inputRows == 1 ? 0 : 2)
     const ProductBlock mine = productBlock(product.matrices);
     const ProductMatrix &matrix = product.matrices[mine.matrix];
     const ProductPlace place(mine.block, matrix.splitShift);
-    if (!product.chosen) {
+    if (!product.pairs.chosen) {
         bringGroupCloser<Format>(planesAt(matrix.weights, matrix.offsets), place.firstRow, matrix.rows,
                                  product.steps, place.part * warpLanes + place.lane);
     }
     followPrevious();
     const DeviceRows input = inputOfBlock(product);
-    const WeightPlanes planes = planesAt(weightsOfBlock(product, matrix), matrix.offsets);
+    const WeightPlanes planes = planesAt(weightsOfBlock(product.pairs, matrix), matrix.offsets);
     WarpTile *tiles = scratch.tiles[place.warp];
     float sums[count] = {};
     const std::int32_t end = place.firstRow < matrix.rows ? product.steps : 0;
@@ -166,40 +152,11 @@ __global__ void __launch_bounds__(productThreads, inputRows == 1 ? 0 : 2)
         storeProduct(matrix, row, inputRow, sum);
 }
 
-/// Pairs of one launch; more of them take several.
-constexpr std::int32_t mostLaunchPairs = 65535;
-
-/// Starts a kernel for exact products: once for matrices, for experts along blockIdx.y.
-template <class Kernel>
-cudaError_t launchExact(Kernel kernel, ExactProduct product, std::size_t sharedBytes, cudaStream_t stream)
-{
-    const std::int32_t blocks = shareBlocks(product.matrices, product.steps);
-    LaunchShape shape;
-    shape.block = dim3(productThreads);
-    shape.sharedBytes = sharedBytes;
-    for (std::int32_t done = 0; done < product.pairs;) {
-        // A whole number of tokens, so that the pairs' input rows begin with a row of their own.
-        const std::int32_t most = mostLaunchPairs / product.inputDivisor * product.inputDivisor;
-        const std::int32_t now = std::min(product.pairs - done, most);
-        shape.grid = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(now));
-        if (const cudaError_t started = launch(kernel, shape, stream, product); started != cudaSuccess)
-            return started;
-        done += now;
-        if (!product.chosen)
-            continue;
-        product.chosen += now;
-        product.input.data += now / product.inputDivisor * product.input.stride;
-        for (ProductMatrix &matrix : product.matrices)
-            matrix.output += now * matrix.outputStride;
-    }
-    return cudaSuccess;
-}
-
 template <class Format, int inputRows>
 cudaError_t launchExactProduct(const ExactProduct &product, cudaStream_t stream)
 {
-    return launchExact(exactProductKernel<Format, inputRows>, product,
-                       sizeof(ExactScratch<groupRows * inputRows, tilesFor<inputRows>>), stream);
+    return launchProducts(exactProductKernel<Format, inputRows>, product, product.steps,
+                          sizeof(ExactScratch<groupRows * inputRows, tilesFor<inputRows>>), stream);
 }
 
 } // namespace tokenloupe::cuda

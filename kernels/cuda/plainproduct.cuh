@@ -44,13 +44,13 @@ __global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduc
     const auto rowOfGroup = [&](int r) {
         return min(place.firstRow + r, static_cast<std::int64_t>(matrix.rows - 1));
     };
-    if (!product.chosen && first < end) {
+    if (!product.pairs.chosen && first < end) {
 #pragma unroll
         for (int r = 0; r < groupRows; ++r)
             bringCloser(matrix.weights + rowOfGroup(r) * product.rowBytes + first * sizeof(uint4));
     }
     followPrevious();
-    const std::byte *weights = weightsOfBlock(product, matrix);
+    const std::byte *weights = weightsOfBlock(product.pairs, matrix);
     const DeviceRows input = inputOfBlock(product);
     float sums[count] = {};
     for (std::int32_t step = first; step < end; step += warpLanes << matrix.splitShift) {
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduc
 template <class Plain, int inputRows>
 cudaError_t launchPlainProduct(const ExactProduct &product, cudaStream_t stream)
 {
-    return launchExact(plainProductKernel<Plain, inputRows>, product,
-                       sizeof(ProductScratch<groupRows * inputRows>), stream);
+    return launchProducts(plainProductKernel<Plain, inputRows>, product, product.steps,
+                          sizeof(ProductScratch<groupRows * inputRows>), stream);
 }
 
 /// A piece is 32 × unitColumns values, as with the types that have units.

@@ -48,38 +48,4 @@ cudaError_t expandHalf(const DeviceWeight &weight, std::int64_t first, std::int6
 cudaError_t expandFloat(const DeviceWeight &weight, std::int64_t first, std::int64_t count, float *output,
                         cudaStream_t stream);
 
-/// One expert's matrices among many of the same type and shape.
-struct DeviceExperts
-{
-    const std::byte *const *data = nullptr; ///< (experts) pointers, in device memory
-    TensorType type = TensorType::F32;
-    std::int32_t experts = 0;
-    std::int64_t rows = 0;
-    std::int64_t columns = 0;
-};
-
-enum class RouteWeighting : std::uint8_t { OfAll, OfChosen };
-
-/// Router logits (tokens × experts) become probabilities in place. For each token the `used` largest logits
-/// (of equal ones the lower number), in the order of their numbers: chosen[t · used + i], weights[…].
-/// OfChosen: weights are softmax over the chosen logits alone; OfAll: their share of all.
-cudaError_t routeTokens(DeviceRows router, std::int32_t used, RouteWeighting weighting, std::int32_t *chosen,
-                        float *weights, cudaStream_t stream);
-
-struct ExpertProduct
-{
-    DeviceExperts experts;
-    DeviceRows output;
-};
-
-/// Output row t · used + i = expert chosen[t · used + i] times input row t (`inputPerPair` 1: input row
-/// t · used + i), for 1 to mostProducts matrices of each expert. Exact products.
-cudaError_t multiplyExperts(const ExpertProduct *products, std::int32_t count, const std::int32_t *chosen,
-                            std::int32_t used, std::int32_t inputPerPair, DeviceRows input,
-                            cudaStream_t stream);
-
-/// output[t] = Σ_i weights[t · used + i] · rows[t · used + i]
-cudaError_t combineExperts(DeviceRows rows, const float *weights, std::int32_t used, DeviceRows output,
-                           cudaStream_t stream);
-
 } // namespace tokenloupe::cuda

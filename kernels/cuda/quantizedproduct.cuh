@@ -17,6 +17,7 @@ namespace tokenloupe::cuda {
 struct QuantizedProduct
 {
     ProductMatrix matrices[mostProducts];
+    ProductPairs pairs;
     std::int32_t units; ///< of a row
     QuantizedRows input;
 };
@@ -77,11 +78,11 @@ __device__ inline float addProduct(const WeightUnit &weights, const ActivationUn
     return sum;
 }
 
-/// Row r of the group times row t of the activations is sums[r · inputRows + t].
+/// Row r of the group times row firstInput + t of the activations is sums[r · inputRows + t].
 template <class Format, int inputRows>
 __device__ inline void addUnits(const QuantizedProduct &product, const WeightPlanes &planes,
-                                std::int64_t firstRow, std::int32_t rows, std::int32_t unit,
-                                float (&sums)[groupRows * inputRows])
+                                std::int64_t firstRow, std::int32_t rows, std::int32_t firstInput,
+                                std::int32_t unit, float (&sums)[groupRows * inputRows])
 {
     WeightUnit weights[groupRows];
     loadGroup<Format>(planes, firstRow, rows, product.units, unit, weights);
@@ -90,7 +91,7 @@ __device__ inline void addUnits(const QuantizedProduct &product, const WeightPla
         if (inputRows > 1 && t >= product.input.rows)
             break;
         ActivationUnit x;
-        loadActivations(product.input, t, unit, x);
+        loadActivations(product.input, firstInput + t, unit, x);
 #pragma unroll
         for (int r = 0; r < groupRows; ++r)
             sums[r * inputRows + t] = addProduct<Format>(weights[r], x, sums[r * inputRows + t]);
@@ -105,14 +106,20 @@ __global__ void __launch_bounds__(productThreads, inputRows <= 2 ? 4 : 3)
     const ProductBlock mine = productBlock(product.matrices);
     const ProductMatrix &matrix = product.matrices[mine.matrix];
     const ProductPlace place(mine.block, matrix.splitShift);
-    const WeightPlanes planes = planesAt(matrix.weights, matrix.offsets);
     const std::int32_t first = place.part * warpLanes + place.lane;
-    bringGroupCloser<Format>(planes, place.firstRow, matrix.rows, product.units, first);
+    if (!product.pairs.chosen) {
+        bringGroupCloser<Format>(planesAt(matrix.weights, matrix.offsets), place.firstRow, matrix.rows,
+                                 product.units, first);
+    }
     followPrevious();
+    // note: experts are for one row at a time, so that the other kernels know nothing of them.
+    const std::int32_t firstInput = inputRows == 1 ? inputRowOfBlock(product.pairs) : 0;
+    const std::byte *weights = inputRows == 1 ? weightsOfBlock(product.pairs, matrix) : matrix.weights;
+    const WeightPlanes planes = planesAt(weights, matrix.offsets);
     float sums[count] = {};
     if (place.firstRow < matrix.rows) {
         for (std::int32_t unit = first; unit < product.units; unit += warpLanes << matrix.splitShift)
-            addUnits<Format, inputRows>(product, planes, place.firstRow, matrix.rows, unit, sums);
+            addUnits<Format, inputRows>(product, planes, place.firstRow, matrix.rows, firstInput, unit, sums);
     }
     float sum = 0.0F;
     const bool isWriter =
@@ -123,17 +130,14 @@ __global__ void __launch_bounds__(productThreads, inputRows <= 2 ? 4 : 3)
     if (!isWriter || row >= matrix.rows || t >= product.input.rows)
         return;
     const float added = matrix.bias ? matrix.bias[row] : 0.0F;
-    matrix.output[t * matrix.outputStride + row] = fmaf(sum, product.input.scales[t], added);
+    *outputOfBlock(matrix, row, t) = fmaf(sum, product.input.scales[firstInput + t], added);
 }
 
 template <class Format, int inputRows>
 cudaError_t launchQuantizedProduct(QuantizedProduct product, cudaStream_t stream)
 {
-    LaunchShape shape;
-    shape.grid = dim3(static_cast<unsigned>(shareBlocks(product.matrices, product.units)));
-    shape.block = dim3(productThreads);
-    shape.sharedBytes = sizeof(ProductScratch<groupRows * inputRows>);
-    return launch(quantizedProductKernel<Format, inputRows>, shape, stream, product);
+    return launchProducts(quantizedProductKernel<Format, inputRows>, product, product.units,
+                          sizeof(ProductScratch<groupRows * inputRows>), stream);
 }
 
 } // namespace tokenloupe::cuda

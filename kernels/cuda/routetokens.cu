@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "kernels/cuda/experts.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/products.h"
 #include "kernels/cuda/productsums.cuh"
 
 #include <cfloat>

@@ -32,6 +32,10 @@ cudaError_t normRows(DeviceRows input, DeviceRows addend, const RowNormParams &p
 /// even. A row below 1e-30 is all zeros with scale 0; a row with a NaN or an infinity has a NaN as scale.
 cudaError_t quantizeRows(DeviceRows input, QuantizedRows output, cudaStream_t stream);
 
+/// Memory for the planes of such rows, and the planes in it; its beginning is aligned to 256 bytes.
+std::uint64_t quantizedRowsBytes(std::int64_t rows, std::int64_t columns);
+QuantizedRows quantizedRowsAt(std::byte *memory, std::int32_t rows, std::int32_t columns);
+
 enum class RowActivation : std::uint8_t { Silu, GeluTanh, Gelu }; ///< the tanh form, and the exact one
 
 /// output = activation(gate) · up, or activation(gate) where `up` has no data. `quantized` as in normRows.

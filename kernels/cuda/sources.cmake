@@ -12,6 +12,7 @@ set(tokenloupe_cuda_sources
     combineexperts.cu
     earlylaunch.cpp
     elementwise.cu
+    expertproducts.cu
     matrixproduct.cpp
     norm.cu
     packcodebooks.cpp
@@ -27,6 +28,7 @@ set(tokenloupe_cuda_sources
     productslevels.cu
     productsplain.cu
     productssuper.cu
+    quantizedrows.cpp
     quantizerows.cu
     rotatestore.cu
     routetokens.cu

@@ -25,6 +25,9 @@ struct TypeLaunchers
     cudaError_t (*decode)(const RowDecode &call, cudaStream_t stream);
 };
 
+/// Of any type; null: there is none.
+const TypeLaunchers *launchersOf(TensorType type);
+
 const TypeLaunchers *plainLaunchers(TensorType type);
 const TypeLaunchers *blockLaunchers(TensorType type);
 const TypeLaunchers *levelLaunchers(TensorType type);

@@ -109,6 +109,7 @@ private:
     Status checkProduct(Activations input, const Projection &projection) const;
     Status multiplyFew(Activations input, std::span<const Projection> projections);
     Status multiplyMany(Activations input, const Projection &projection);
+    bool isRounded(TensorType type, std::int64_t columns) const;
     Result<cuda::QuantizedRows> quantize(cuda::DeviceRows rows);
     Status attendWith(cuda::DeviceRows queries, const cuda::KvLayerView &view,
                       const cuda::AttentionShape &shape, const cuda::StepState *state,

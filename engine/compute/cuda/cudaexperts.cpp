@@ -58,11 +58,25 @@ Status CudaBackend::multiplyExperts(Activations input, const ExpertParams &param
         return tl::unexpected(down.error());
     const std::array<cuda::ExpertProduct, 3> products = {
         {{*gate, rowsOf(params.gate)}, {*up, rowsOf(params.up)}, {*down, rowsOf(params.rows)}}};
-    const auto multiply = [&](std::size_t first, std::int32_t count, Activations from, Input kind) {
-        return start(cuda::multiplyExperts(&products[first], count, chosen,
-                                           static_cast<std::int32_t>(params.used),
-                                           static_cast<std::int32_t>(kind), rowsOf(from), m_queue->stream()),
-                     "multiply experts");
+    const auto used = static_cast<std::int32_t>(params.used);
+    const auto multiply = [&](std::size_t first, std::int32_t count, Activations from, Input kind) -> Status {
+        const cuda::ExpertProduct *some = &products[first];
+        const auto perPair = static_cast<std::int32_t>(kind);
+        if (!isRounded(some->experts.type, from.columns)) {
+            if (Status started = m_deferred.flush(); !started)
+                return started;
+            m_queue->count(Operation::Product);
+            return start(cuda::multiplyExpertsExact(some, count, chosen, used, perPair, rowsOf(from),
+                                                    m_queue->stream()),
+                         "multiply experts");
+        }
+        const Result<cuda::QuantizedRows> planes = quantize(rowsOf(from));
+        if (!planes)
+            return tl::unexpected(planes.error());
+        m_queue->count(Operation::Product);
+        return start(
+            cuda::multiplyExpertsQuantized(some, count, chosen, used, perPair, *planes, m_queue->stream()),
+            "multiply experts");
     };
     const bool areAlike = gate->type == up->type;
     if (Status done = multiply(0, areAlike ? 2 : 1, input, Input::OneForEachToken); !done)
@@ -71,9 +85,6 @@ Status CudaBackend::multiplyExperts(Activations input, const ExpertParams &param
         return done;
     if (Status done = activate(params.activation, params.gate, params.up, params.gate); !done)
         return done;
-    if (Status started = m_deferred.flush(); !started)
-        return started;
-    m_queue->count(Operation::Product);
     return multiply(2, 1, params.gate, Input::OneForEachPair);
 }
 

@@ -42,16 +42,6 @@ ContextCosts &contextCosts()
     return instance;
 }
 
-/// The parts of the scratch of products with few rows: see CudaBackend::quantize().
-std::uint64_t roundedBytes(std::int64_t columns)
-{
-    constexpr std::int64_t rows = cuda::largestDecodeRows;
-    const auto aligned = [](std::int64_t bytes) {
-        return (static_cast<std::uint64_t>(bytes) + 255) / 256 * 256;
-    };
-    return 2 * aligned(rows * columns) + aligned(rows * 4) + aligned(rows * columns / 16 * 4);
-}
-
 template <class Visit>
 void forEachMatrix(const Model &model, const ModelPart &part, const Visit &visit)
 {
@@ -66,6 +56,26 @@ void forEachMatrix(const Model &model, const ModelPart &part, const Visit &visit
     }
     if (part.hasEnds)
         add(model.weights().outputHead);
+}
+
+/// Rounded activations: of products with few rows, and of experts, which go by tokens and by pairs of a token
+/// and one of its experts.
+std::uint64_t roundedBytes(const Model &model, const ModelPart &part, std::uint32_t batchTokens)
+{
+    std::uint64_t most = 0;
+    const auto add = [&](const Weight &weight, std::uint64_t rows) {
+        if (cuda::hasQuantizedProduct(weight.type, weight.columns))
+            most = std::max(most, cuda::quantizedRowsBytes(static_cast<std::int64_t>(rows), weight.columns));
+    };
+    forEachMatrix(model, part, [&](const Weight &weight) { add(weight, cuda::largestDecodeRows); });
+    for (const LayerWeights &layer : layersOf(model.weights(), part)) {
+        if (layer.experts.empty()) // the others are like the first
+            continue;
+        add(layer.experts.front().gate, batchTokens);
+        add(layer.experts.front().up, batchTokens);
+        add(layer.experts.front().down, std::uint64_t(batchTokens) * model.config().expertsUsed);
+    }
+    return most;
 }
 
 /// Attention of one token or a few over the whole context, in the layer that needs most.
@@ -115,11 +125,9 @@ std::optional<DeviceNeeds> CudaBackend::needs(const Model &model, Precision prec
         return std::nullopt; // prepare() says why
     const auto asProduct =
         precision == Precision::Fast ? cuda::ProductPrecision::Half : cuda::ProductPrecision::Exact;
-    std::uint64_t rounded = 0;
+    const std::uint64_t rounded = precision == Precision::Fast ? roundedBytes(model, part, batchTokens) : 0;
     std::uint64_t product = 0;
     forEachMatrix(model, part, [&](const Weight &weight) {
-        if (precision == Precision::Fast && cuda::hasQuantizedProduct(weight.type, weight.columns))
-            rounded = std::max(rounded, roundedBytes(weight.columns));
         if (static_cast<std::int32_t>(batchTokens) > cuda::largestDecodeRows)
             product =
                 std::max(product, cuda::matrixProductPlan(asProduct, weight.type, weight.rows, weight.columns,

@@ -11,14 +11,6 @@ namespace tokenloupe {
 
 namespace {
 
-constexpr std::uint64_t alignment = 256; ///< of each plane of rounded activations
-constexpr std::int64_t sumColumns = 16;  ///< columns with a sum of their own
-
-std::uint64_t aligned(std::int64_t bytes)
-{
-    return (static_cast<std::uint64_t>(bytes) + alignment - 1) / alignment * alignment;
-}
-
 cuda::DeviceRows part(const cuda::DeviceRows &rows, std::int32_t first, std::int32_t count)
 {
     return {rows.data + first * rows.stride, count, rows.columns, rows.stride};
@@ -62,23 +54,20 @@ Status CudaBackend::multiply(Activations input, std::span<const Projection> proj
     return {};
 }
 
+/// Whether weights of this type are multiplied by rounded activations.
+bool CudaBackend::isRounded(TensorType type, std::int64_t columns) const
+{
+    return m_precision == Precision::Fast && cuda::hasQuantizedProduct(type, columns);
+}
+
 /// The planes of rounded rows, filled.
 Result<cuda::QuantizedRows> CudaBackend::quantize(cuda::DeviceRows rows)
 {
-    const std::int64_t codes = std::int64_t(rows.rows) * rows.columns;
-    const std::uint64_t codeBytes = aligned(codes);
-    const std::uint64_t scaleBytes = aligned(rows.rows * std::int64_t(sizeof(float)));
-    const std::uint64_t sumBytes = aligned(codes / sumColumns * std::int64_t(sizeof(std::int32_t)));
-    const Result<std::byte *> memory = reserve(m_quantized, 2 * codeBytes + scaleBytes + sumBytes);
+    const Result<std::byte *> memory =
+        reserve(m_quantized, cuda::quantizedRowsBytes(rows.rows, rows.columns));
     if (!memory)
         return tl::unexpected(memory.error());
-    cuda::QuantizedRows planes;
-    planes.high = reinterpret_cast<std::int8_t *>(*memory);
-    planes.low = reinterpret_cast<std::int8_t *>(*memory + codeBytes);
-    planes.scales = reinterpret_cast<float *>(*memory + 2 * codeBytes);
-    planes.sums = reinterpret_cast<std::int32_t *>(*memory + 2 * codeBytes + scaleBytes);
-    planes.rows = rows.rows;
-    planes.columns = rows.columns;
+    const cuda::QuantizedRows planes = cuda::quantizedRowsAt(*memory, rows.rows, rows.columns);
     if (Status done = m_deferred.quantize(rows, planes); !done)
         return tl::unexpected(done.error());
     return planes;
@@ -87,9 +76,6 @@ Result<cuda::QuantizedRows> CudaBackend::quantize(cuda::DeviceRows rows)
 Status CudaBackend::multiplyFew(Activations input, std::span<const Projection> projections)
 {
     const cuda::DeviceRows rows = rowsOf(input);
-    const auto isRounded = [&](TensorType type) {
-        return m_precision == Precision::Fast && cuda::hasQuantizedProduct(type, rows.columns);
-    };
     std::vector<cuda::DeviceProduct> products;
     for (const Projection &projection : projections) {
         const Result<cuda::DeviceWeight> weight = m_weights->matrix(*projection.weight);
@@ -102,8 +88,9 @@ Status CudaBackend::multiplyFew(Activations input, std::span<const Projection> p
     }
     const auto typeOf = [](const cuda::DeviceProduct &product) { return product.weight.type; };
     cuda::QuantizedRows planes;
-    if (std::any_of(products.begin(), products.end(),
-                    [&](const cuda::DeviceProduct &product) { return isRounded(typeOf(product)); })) {
+    if (std::any_of(products.begin(), products.end(), [&](const cuda::DeviceProduct &product) {
+            return isRounded(typeOf(product), rows.columns);
+        })) {
         const Result<cuda::QuantizedRows> made = quantize(rows);
         if (!made)
             return tl::unexpected(made.error());
@@ -122,7 +109,7 @@ Status CudaBackend::multiplyFew(Activations input, std::span<const Projection> p
         while (first + static_cast<std::size_t>(count) < products.size() && count < cuda::mostProducts &&
                typeOf(some[count]) == typeOf(*some))
             ++count;
-        const cudaError_t started = isRounded(typeOf(*some))
+        const cudaError_t started = isRounded(typeOf(*some), rows.columns)
                                         ? cuda::multiplyQuantized(some, count, planes, m_queue->stream())
                                         : cuda::multiplyExact(some, count, rows, m_queue->stream());
         if (Status good = start(started, "multiply"); !good)

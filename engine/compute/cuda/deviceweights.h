@@ -6,6 +6,7 @@
 #include "engine/compute/workerpool.h"
 #include "engine/model/model.h"
 #include "kernels/cuda/deviceviews.h"
+#include "kernels/cuda/experts.h"
 #include "kernels/cuda/products.h"
 
 #include <cstdint>

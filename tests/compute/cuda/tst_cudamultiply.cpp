@@ -36,6 +36,8 @@ private slots:
     void normAndProductTogether();
     void experts_data();
     void experts();
+    void expertsOfRoundedRows_data();
+    void expertsOfRoundedRows();
     void refusesWrongShapes();
 };
 
@@ -233,6 +235,77 @@ void TestCudaMultiply::experts()
     QVERIFY(device->experts(input.onDevice(), router.onDevice(), onDevice, input.onDevice()));
     TOKENLOUPE_COMPARE_TWINS(input, 1e-5);
     TOKENLOUPE_COMPARE_TWINS(router, 1e-6);
+}
+
+void TestCudaMultiply::expertsOfRoundedRows_data()
+{
+    QTest::addColumn<int>("tokens");
+    QTest::addColumn<int>("upType");
+    QTest::addColumn<int>("downType");
+    QTest::addColumn<int>("launches");
+    const int q4 = int(TensorType::Q4_0);
+    const int q8 = int(TensorType::Q8_0);
+    // Routes, rounding, gate and up, activation with rounding, down, the join.
+    QTest::newRow("one token") << 1 << q4 << q8 << 6;
+    QTest::newRow("many tokens") << 20 << q4 << q8 << 6;
+    QTest::newRow("types that differ") << 2 << q8 << q4 << 8;
+    QTest::newRow("one that is not rounded") << 2 << int(TensorType::F16) << int(TensorType::F16) << 7;
+}
+
+/// In fast precision, as products of whole matrices.
+void TestCudaMultiply::expertsOfRoundedRows()
+{
+    QFETCH(int, tokens);
+    QFETCH(int, upType);
+    QFETCH(int, downType);
+    QFETCH(int, launches);
+    QTemporaryDir folder;
+    auto model = Model::load(writeTinyModel(folder.path().toStdString()));
+    QVERIFY(model);
+    const auto device = hostedBackend();
+    QVERIFY(device->prepare(*model, Precision::Fast, {}, nullptr, {}));
+    const auto cpu = *makeCpuBackend(1);
+    constexpr std::int64_t width = 256;
+    constexpr std::int64_t inner = 96;
+    constexpr std::uint32_t count = 5;
+    constexpr std::uint32_t used = 2;
+    std::vector<std::vector<std::byte>> bytes;
+    bytes.reserve(3 * count);
+    const auto matrix = [&](int type, std::int64_t rows, std::int64_t columns) {
+        Floats values = randomFloats(std::size_t(rows * columns), 300U + unsigned(bytes.size()));
+        for (float &value : values)
+            value /= 16.0F;
+        bytes.push_back(storeAs(std::uint32_t(type), values));
+        return stored(bytes.back(), static_cast<TensorType>(type), rows, columns);
+    };
+    std::vector<ExpertWeights> weights;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const Weight gate = matrix(int(TensorType::Q4_0), inner, width);
+        const Weight up = matrix(upType, inner, width);
+        weights.push_back({gate, up, matrix(downType, width, inner)});
+    }
+    TwinRows input(*device, tokens, width, 1);
+    TwinRows router(*device, tokens, count, 2);
+    TwinRows rows(*device, std::int64_t(tokens) * used, width, 3);
+    TwinRows gate(*device, std::int64_t(tokens) * used, inner, 4);
+    TwinRows up(*device, std::int64_t(tokens) * used, inner, 5);
+    TwinRows output(*device, tokens, width, 6);
+    ExpertParams params;
+    params.experts = weights;
+    params.used = used;
+    ExpertParams onDevice = params;
+    params.rows = rows.onHost();
+    params.gate = gate.onHost();
+    params.up = up.onHost();
+    onDevice.rows = rows.onDevice();
+    onDevice.gate = gate.onDevice();
+    onDevice.up = up.onDevice();
+    QVERIFY(cpu->experts(input.onHost(), router.onHost(), params, output.onHost()));
+    const std::int64_t before = cudahost::launchCount();
+    QVERIFY(device->experts(input.onDevice(), router.onDevice(), onDevice, output.onDevice()));
+    QVERIFY(device->synchronize());
+    QCOMPARE(cudahost::launchCount() - before, std::int64_t(launches));
+    TOKENLOUPE_COMPARE_TWINS(output, 1e-3);
 }
 
 void TestCudaMultiply::refusesWrongShapes()

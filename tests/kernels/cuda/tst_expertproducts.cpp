@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "kernels/cuda/products.h"
+#include "kernels/cuda/experts.h"
+#include "kernels/cuda/weightlayout.h"
 #include "tests/cudahost/cudahost.h"
 #include "tests/kernels/cuda/productcases.h"
 #include "tests/support/testmain.h"
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 using namespace tokenloupe;
 using namespace tokenloupe::cuda;
@@ -65,6 +67,7 @@ private slots:
     void multiplies_data();
     void multiplies();
     void manyPairs();
+    void manyRoundedPairs();
     void combines();
     void wrongCalls();
 };
@@ -148,13 +151,18 @@ void TestExpertProducts::routesOfNoNumbers()
 void TestExpertProducts::multiplies_data()
 {
     QTest::addColumn<TensorType>("type");
-    for (const TensorType type : computableTypes)
-        QTest::newRow(traitsOf(type).name) << type;
+    QTest::addColumn<bool>("isRounded"); // the activations, to 15 bits
+    for (const TensorType type : computableTypes) {
+        QTest::addRow("%s", traitsOf(type).name) << type << false;
+        if (hasQuantizedProduct(type, 512))
+            QTest::addRow("%s, rounded", traitsOf(type).name) << type << true;
+    }
 }
 
 void TestExpertProducts::multiplies()
 {
     QFETCH(TensorType, type);
+    QFETCH(bool, isRounded);
     constexpr int experts = 5;
     constexpr int used = 2;
     constexpr int tokens = 3;
@@ -173,16 +181,23 @@ void TestExpertProducts::multiplies()
         const int inputs = inputPerPair != 0 ? tokens * used : tokens;
         const std::vector<float> values = randomFloats(std::size_t(inputs * columns), 2.0F, 150U);
         const DeviceValues<float> input(values);
+        std::optional<QuantizedCase> rounded;
+        if (isRounded)
+            rounded.emplace(values, inputs, columns);
         const DeviceValues<float> output(std::size_t(tokens * used * outputs));
         const ExpertProduct one{{pointers.data(), type, experts, outputs, columns},
                                 deviceRows(output, tokens * used, outputs)};
-        QCOMPARE(multiplyExperts(&one, 1, deviceChosen.data(), used, inputPerPair,
-                                 deviceRows(input, inputs, columns), nullptr),
+        QCOMPARE(isRounded ? multiplyExpertsQuantized(&one, 1, deviceChosen.data(), used, inputPerPair,
+                                                      rounded->rows(), nullptr)
+                           : multiplyExpertsExact(&one, 1, deviceChosen.data(), used, inputPerPair,
+                                                  deviceRows(input, inputs, columns), nullptr),
                  cudaSuccess);
         const std::vector<float> got = output.read();
         for (int pair = 0; pair < tokens * used; ++pair) {
             const int row = inputPerPair != 0 ? pair : pair / used;
-            const std::vector<double> x = asDoubles(values, std::size_t(row * columns), std::size_t(columns));
+            const std::vector<double> x =
+                isRounded ? rounded->row(row)
+                          : asDoubles(values, std::size_t(row * columns), std::size_t(columns));
             const PackedMatrix &matrix = *matrices[std::size_t(chosen[std::size_t(pair)])];
             for (int i = 0; i < outputs; ++i) {
                 const Dot wanted = dot(matrix.row(i), x);
@@ -217,8 +232,8 @@ void TestExpertProducts::manyPairs()
     const ExpertProduct product{{pointers.data(), TensorType::F32, 2, 1, columns},
                                 deviceRows(output, tokens * used, 1)};
     cudahost::recordLaunches();
-    QCOMPARE(multiplyExperts(&product, 1, deviceChosen.data(), used, 0, deviceRows(input, tokens, columns),
-                             nullptr),
+    QCOMPARE(multiplyExpertsExact(&product, 1, deviceChosen.data(), used, 0,
+                                  deviceRows(input, tokens, columns), nullptr),
              cudaSuccess);
     const std::vector<cudahost::LaunchRecord> launches = cudahost::takeLaunches();
     QCOMPARE(launches.size(), std::size_t(2));
@@ -228,6 +243,32 @@ void TestExpertProducts::manyPairs()
     for (int pair = 0; pair < tokens * used; ++pair) {
         const double weight = pair % 2 == 0 ? one.row(0)[0] : two.row(0)[0];
         TOKENLOUPE_COMPARE_EXACT(got[std::size_t(pair)], float(weight * (pair / 2)));
+    }
+}
+
+/// The same with rounded rows, each of which has planes, a scale and sums of its own.
+void TestExpertProducts::manyRoundedPairs()
+{
+    constexpr int tokens = 65537;
+    constexpr int columns = 32;
+    const PackedMatrix one(TensorType::Q8_0, 1, columns, 163U);
+    const PackedMatrix two(TensorType::Q8_0, 1, columns, 164U);
+    const DeviceValues<const std::byte *> pointers(
+        std::vector<const std::byte *>{one.weight().data, two.weight().data});
+    std::vector<std::int32_t> chosen;
+    for (int token = 0; token < tokens; ++token)
+        chosen.push_back(token % 2);
+    const DeviceValues<std::int32_t> deviceChosen(chosen);
+    const QuantizedCase input(randomFloats(std::size_t(tokens) * columns, 2.0F, 165U), tokens, columns);
+    const DeviceValues<float> output(std::size_t{tokens});
+    const ExpertProduct product{{pointers.data(), TensorType::Q8_0, 2, 1, columns},
+                                deviceRows(output, tokens, 1)};
+    QCOMPARE(multiplyExpertsQuantized(&product, 1, deviceChosen.data(), 1, 0, input.rows(), nullptr),
+             cudaSuccess);
+    const std::vector<float> got = output.read();
+    for (const int token : {0, 1, 65534, 65535, 65536}) {
+        const Dot wanted = dot((token % 2 == 0 ? one : two).row(0), input.row(token));
+        QVERIFY(std::abs(double(got[std::size_t(token)]) - wanted.sum) <= 2e-6 * wanted.magnitude);
     }
 }
 
@@ -271,7 +312,7 @@ void TestExpertProducts::wrongCalls()
     const DeviceRows output = deviceRows(floats, 4, 4, 0, 512);
     const auto multiply = [&](const DeviceExperts &e, int used, int perPair, DeviceRows x, DeviceRows y) {
         const ExpertProduct one{e, y};
-        return multiplyExperts(&one, 1, chosen.data(), used, perPair, x, nullptr);
+        return multiplyExpertsExact(&one, 1, chosen.data(), used, perPair, x, nullptr);
     };
     QCOMPARE(multiply(experts, 2, 0, input, output), cudaSuccess);
     QCOMPARE(multiply(experts, 2, 1, input, output), cudaErrorInvalidValue);
@@ -285,7 +326,19 @@ void TestExpertProducts::wrongCalls()
     QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 64, 66), output), cudaErrorInvalidValue);
     QCOMPARE(multiply(experts, 2, 0, input, deviceRows(floats, 4, 5)), cudaErrorInvalidValue);
     const ExpertProduct one{experts, output};
-    QCOMPARE(multiplyExperts(&one, 1, nullptr, 2, 0, input, nullptr), cudaErrorInvalidValue);
+    QCOMPARE(multiplyExpertsExact(&one, 1, nullptr, 2, 0, input, nullptr), cudaErrorInvalidValue);
+
+    const QuantizedCase rounded(std::vector<float>(128, 1.0F), 2, 64);
+    const auto multiplyRounded = [&](const ExpertProduct &product, const std::int32_t *ids, int used,
+                                     const QuantizedRows &x) {
+        return multiplyExpertsQuantized(&product, 1, ids, used, 0, x, nullptr);
+    };
+    QCOMPARE(multiplyRounded(one, chosen.data(), 2, rounded.rows()), cudaSuccess);
+    QCOMPARE(multiplyRounded(one, nullptr, 2, rounded.rows()), cudaErrorInvalidValue);
+    QCOMPARE(multiplyRounded(one, chosen.data(), 1, rounded.rows()), cudaErrorInvalidValue);
+    QCOMPARE(multiplyRounded(one, chosen.data(), 2, QuantizedRows()), cudaErrorInvalidValue);
+    const ExpertProduct plain{{pointers.data(), TensorType::F16, 3, 4, 64}, output};
+    QCOMPARE(multiplyRounded(plain, chosen.data(), 2, rounded.rows()), cudaErrorInvalidValue);
 
     const auto route = [&](DeviceRows router, int used) {
         return routeTokens(router, used, RouteWeighting::OfAll, chosen.data(), floats.data(), nullptr);

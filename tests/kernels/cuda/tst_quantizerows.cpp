@@ -4,6 +4,7 @@
 #include "tests/kernels/cuda/deviceplanes.h"
 #include "tests/support/testmain.h"
 
+#include <array>
 #include <limits>
 
 using namespace tokenloupe;
@@ -25,6 +26,7 @@ private slots:
     void equalsTheCpu();
     void halvesGoToEven();
     void smallAndBadRows();
+    void planesInOnePiece();
     void refusesWrongShapes();
 };
 
@@ -66,6 +68,30 @@ void TestQuantizeRows::halvesGoToEven()
     QCOMPARE(quantizeRows(input.view(), planes.view(), nullptr), cudaSuccess);
     QCOMPARE(planes.scales(), std::vector<float>{1.0F});
     QVERIFY(planes.areOf(x));
+}
+
+/// Planes behind each other, aligned, none over another, and as many bytes as are said.
+void TestQuantizeRows::planesInOnePiece()
+{
+    for (const auto &[rows, columns] : {std::pair{1, 32}, {3, 96}, {8, 4096}, {4096, 768}}) {
+        const std::uint64_t bytes = quantizedRowsBytes(rows, columns);
+        const DeviceValues<std::byte> memory{std::size_t(bytes)};
+        const QuantizedRows planes = quantizedRowsAt(memory.data(), rows, columns);
+        const std::int64_t codes = std::int64_t(rows) * columns;
+        const std::array<std::pair<const void *, std::int64_t>, 5> parts = {
+            {{planes.high, codes},
+             {planes.low, codes},
+             {planes.scales, rows * std::int64_t(sizeof(float))},
+             {planes.sums, codes / 16 * std::int64_t(sizeof(std::int32_t))},
+             {memory.data() + bytes, 0}}};
+        for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+            const auto *begin = static_cast<const std::byte *>(parts[i].first);
+            QCOMPARE((begin - memory.data()) % 256, 0);
+            QVERIFY(begin + parts[i].second <= static_cast<const std::byte *>(parts[i + 1].first));
+        }
+        QCOMPARE(planes.rows, rows);
+        QCOMPARE(planes.columns, columns);
+    }
 }
 
 void TestQuantizeRows::smallAndBadRows()
