@@ -129,7 +129,10 @@ ExitStatus Terminal::fail(const Error &error)
         message("cancelled");
         return ExitStatus::Cancelled;
     }
-    return fail(error.text());
+    std::string text = error.text();
+    if (error.deviceLayers > 0)
+        text += " (--device-layers " + std::to_string(error.deviceLayers) + ")";
+    return fail(text);
 }
 
 ExitStatus Terminal::fail(std::string_view text)

@@ -126,6 +126,7 @@ void MainWindow::createToolBars()
         else
             showEngineSettings();
     });
+    connect(m_message, &MessageBar::otherActionTriggered, this, [this] { m_otherMessageAction(); });
 }
 
 void MainWindow::createStatusBar()
@@ -213,9 +214,11 @@ void MainWindow::refreshAttentionKinds()
             attentionVariants(*shape, status.session.keyType, status.session.valueType));
 }
 
-void MainWindow::showMessage(const Message &message, const std::function<void()> &action)
+void MainWindow::showMessage(const Message &message, const std::function<void()> &action,
+                             const std::function<void()> &otherAction)
 {
     m_messageAction = action;
+    m_otherMessageAction = otherAction;
     m_messageRow->show();
     m_message->showMessage(message);
 }

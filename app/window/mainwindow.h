@@ -73,7 +73,9 @@ private:
     void noteChosenDevice(const SessionSettings &chosen);
     void rememberSession();
     void tellDevice();
-    void tellModelFailed(const QString &path, const QString &why);
+    void tellModelFailed(const QString &path, const EngineFailure &failure);
+    void tellNotConfigured(const EngineFailure &failure);
+    void configureOn(const SessionSettings &chosen);
 
     void chooseModel();
     void chooseModelFolder();
@@ -85,8 +87,9 @@ private:
     void refreshActions();
     void refreshStatusBar();
     void refreshTraceLabel();
-    /// `action`: of the message's button; none: it shows the engine's settings.
-    void showMessage(const Message &message, const std::function<void()> &action = {});
+    /// Actions of the message's buttons; none: it shows the engine's settings.
+    void showMessage(const Message &message, const std::function<void()> &action = {},
+                     const std::function<void()> &otherAction = {});
 
     QSettings m_settings;
     Inspector m_inspector;
@@ -106,6 +109,7 @@ private:
     CommandPalette *m_palette = nullptr;
     MessageBar *m_message = nullptr;
     std::function<void()> m_messageAction;
+    std::function<void()> m_otherMessageAction;
     QToolBar *m_messageRow = nullptr;
     QMenu *m_recentMenu = nullptr;
     QMenu *m_modelMenu = nullptr;

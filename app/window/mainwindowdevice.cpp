@@ -4,6 +4,7 @@
 #include "app/window/devicemenu.h"
 #include "app/window/mainwindow.h"
 #include "app/window/savedsession.h"
+#include "widgets/models/devicetext.h"
 #include "widgets/models/precisiontext.h"
 #include "widgets/views/settings/enginesettingsdialog.h"
 
@@ -31,10 +32,7 @@ void MainWindow::createDeviceMenu()
     createPrecisionActions();
     auto *menu = new DeviceMenu(m_context, settings, m_precisions, this);
     connect(menu, &DeviceMenu::chosen, &m_inspector.host, &EngineHost::configure);
-    connect(menu, &DeviceMenu::deviceChosen, this, [this](const SessionSettings &chosen) {
-        noteChosenDevice(chosen);
-        m_inspector.host.configure(chosen);
-    });
+    connect(menu, &DeviceMenu::deviceChosen, this, &MainWindow::configureOn);
     m_deviceMenu = menu;
 }
 
@@ -73,14 +71,20 @@ void MainWindow::noteChosenDevice(const SessionSettings &chosen)
     m_chosenDevice = chosen;
 }
 
+void MainWindow::configureOn(const SessionSettings &chosen)
+{
+    noteChosenDevice(chosen);
+    m_inspector.host.configure(chosen);
+}
+
 /// The engine took other settings. A device is remembered when it was chosen, also one that is not to be had
 /// now; that the CPU runs in its place is not.
 void MainWindow::rememberSession()
 {
     const EngineStatus &status = m_inspector.host.status();
     const std::optional<SessionSettings> chosen = std::exchange(m_chosenDevice, std::nullopt);
-    const bool isTaken =
-        chosen && (chosen->backend == status.session.backend || !status.fallbackReason.isEmpty());
+    const bool isTaken = chosen && chosen->deviceLayers == status.session.deviceLayers &&
+                         (chosen->backend == status.session.backend || !status.fallbackReason.isEmpty());
     const SessionSettings wanted = isTaken ? *chosen : m_session;
     m_session = status.session;
     m_session.backend = wanted.backend;
@@ -110,14 +114,12 @@ void MainWindow::tellDevice()
 void MainWindow::connectDevice()
 {
     EngineHost &host = m_inspector.host;
-    connect(&host, &EngineHost::modelOpened, this, &MainWindow::tellDevice);
-    connect(&host, &EngineHost::configureFailed, this, [this](const QString &message) {
-        // The dialog says it itself where it is open.
-        if (m_chosenDevice && !message.isEmpty() && !m_engineSettings->isVisible())
-            showMessage({MessageKind::Error, tr("The device stays as it was."), message, {}, {}, {}});
-        if (!message.isEmpty()) // else a newer choice took its place
-            m_chosenDevice.reset();
+    connect(&host, &EngineHost::modelOpened, this, [this] {
+        if (m_chosenDevice)
+            rememberSession();
+        tellDevice();
     });
+    connect(&host, &EngineHost::configureFailed, this, &MainWindow::tellNotConfigured);
     connect(&host, &EngineHost::deviceLost, this, [this](const QString &error) {
         showMessage(deviceLostMessage(error), [this] {
             SessionSettings changed = m_inspector.host.status().session;
@@ -130,26 +132,60 @@ void MainWindow::connectDevice()
     connect(&host, &EngineHost::modelFailed, this, &MainWindow::tellModelFailed);
 }
 
-void MainWindow::tellModelFailed(const QString &path, const QString &why)
+void MainWindow::tellNotConfigured(const EngineFailure &failure)
 {
-    if (why.isEmpty())
+    if (failure.message.isEmpty())
+        return; // cancelled, or a newer choice took its place
+    const bool isOfDevice = std::exchange(m_chosenDevice, std::nullopt).has_value();
+    if (m_engineSettings->isVisible())
+        return; // the dialog says it itself
+    Message message;
+    message.kind = MessageKind::Error;
+    message.what = isOfDevice ? tr("The device stays as it was.") : tr("The settings stay as they were.");
+    message.why = failure.message;
+    if (failure.deviceLayers == 0)
+        return showMessage(message);
+    message.action = tr("Apply with %1 on the device").arg(layersText(failure.deviceLayers));
+    showMessage(message, [this, fewer = failure.withFewerLayers()] {
+        m_messageRow->hide();
+        configureOn(fewer);
+    });
+}
+
+void MainWindow::tellModelFailed(const QString &path, const EngineFailure &failure)
+{
+    if (failure.message.isEmpty())
         return; // cancelled by the user
+    m_chosenDevice.reset();
     Message message;
     message.kind = MessageKind::Error;
     message.what = tr("%1 could not be opened.").arg(QFileInfo(path).fileName());
-    message.why = why;
+    message.why = failure.message;
     message.advice = m_openPath.isEmpty() ? tr("No model is open.")
                                           : tr("%1 stays open.").arg(QFileInfo(m_openPath).fileName());
-    if (m_session.backend == BackendKind::Cpu)
+    if (failure.settings.backend == BackendKind::Cpu)
         return showMessage(message);
-    message.action = tr("Open it on the CPU");
-    showMessage(message, [this, path] {
-        SessionSettings onCpu = m_session;
-        onCpu.backend = BackendKind::Cpu;
-        onCpu.device.clear();
+    const auto open = [this, path, options = failure.options](const SessionSettings &settings) {
         m_messageRow->hide();
-        m_inspector.host.openModel(path, onCpu, m_loadOptions);
-    });
+        m_inspector.host.openModel(path, settings, options);
+    };
+    SessionSettings onCpu = failure.settings;
+    onCpu.backend = BackendKind::Cpu;
+    onCpu.device.clear();
+    const QString cpuAction = tr("Open it on the CPU");
+    if (failure.deviceLayers == 0) {
+        message.action = cpuAction;
+        return showMessage(message, [open, onCpu] { open(onCpu); });
+    }
+    message.action = tr("Open it with %1 on the device").arg(layersText(failure.deviceLayers));
+    message.otherAction = cpuAction;
+    showMessage(
+        message,
+        [this, open, fewer = failure.withFewerLayers()] {
+            noteChosenDevice(fewer);
+            open(fewer);
+        },
+        [open, onCpu] { open(onCpu); });
 }
 
 } // namespace tokenloupe

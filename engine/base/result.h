@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tl/expected.hpp>
 
@@ -28,6 +29,7 @@ struct Error
     ErrorCode code = ErrorCode::InvalidArgument;
     std::string operation;
     std::string message;
+    std::uint32_t deviceLayers = 0; ///< OutOfMemory: that have room on the device; 0: none, or not known
 
     /// "operation: message", or the one that is there.
     std::string text() const

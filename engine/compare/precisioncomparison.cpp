@@ -71,10 +71,11 @@ Result<PositionComparison> PrecisionComparison::last(std::span<const TokenId> to
 {
     if (tokens.empty())
         return makeError(ErrorCode::InvalidArgument, "compare precisions", "there is no token");
+    const bool isTaken = !kept.empty() && m_arithmetic.device.empty();
     if (progress)
-        progress->start(tokens.size() * (kept.empty() ? 2 : 1));
+        progress->start(tokens.size() * (isTaken ? 1 : 2));
     const auto rowOf = [&](Precision precision) -> Result<std::vector<float>> {
-        if (!kept.empty() && precision == m_arithmetic.precision)
+        if (isTaken && precision == m_arithmetic.precision)
             return std::vector<float>(kept.begin(), kept.end());
         return lastRow(tokens, precision, progress, stop);
     };

@@ -32,8 +32,10 @@ public:
     PrecisionComparison(std::shared_ptr<const LoadedModel> model, const RunArithmetic &arithmetic,
                         Precision loaded, int threads);
 
-    /// The logits after the last of `tokens`. `kept`: its row in the run's own precision, bit for bit as it
-    /// would be computed; empty: both are. Progress counts tokens of each pass.
+    /// The logits after the last of `tokens`. `kept`: its row in the run's own precision; where the CPU
+    /// computed the run it is bit for bit what would come again and is taken, else, and where it is empty,
+    /// both are computed: a device rounds otherwise, and that is not the precision's doing. Progress counts
+    /// tokens of each pass.
     Result<PositionComparison> last(std::span<const TokenId> tokens, std::span<const float> kept = {},
                                     Progress *progress = nullptr, const std::stop_token &stop = {}) const;
     /// After every token: `take` gets position and comparison, in order.

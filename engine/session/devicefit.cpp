@@ -76,8 +76,10 @@ std::uint64_t wantedBytes(const MemoryPlan &plan, const DeviceNeeds &needs)
     return planned - std::min(planned, needs.presentBytes);
 }
 
-/// The first so many layers have room on the device with all that they need there.
-bool layersFit(std::uint32_t layers, const LoadedModel &model, SessionSettings settings,
+enum class Side { Device, Machine };
+
+/// The first so many layers on the device, the rest on the CPU: whether what that takes has room on a side.
+bool layersFit(Side side, std::uint32_t layers, const LoadedModel &model, SessionSettings settings,
                const Backend &device, std::uint64_t freeBytes)
 {
     settings.deviceLayers = layers;
@@ -86,8 +88,12 @@ bool layersFit(std::uint32_t layers, const LoadedModel &model, SessionSettings s
     if (!needs)
         return false;
     const PackingPlan packed = packing(*model.model, settings);
-    const auto plan = planFor(*model.model, settings, packed, memorySettings(model, settings, packed, needs));
-    return plan && wantedBytes(*plan, *needs) <= freeBytes;
+    const RunMemorySettings memory = memorySettings(model, settings, packed, needs);
+    const auto plan = planFor(*model.model, settings, packed, memory);
+    if (!plan)
+        return false;
+    return side == Side::Device ? wantedBytes(*plan, *needs) <= freeBytes
+                                : fitsMachine(*plan, settings, memory).has_value();
 }
 
 /// As many as have room, if they are fewer than are wanted; 0: none.
@@ -98,12 +104,13 @@ std::uint32_t layersThatFit(const LoadedModel &model, const SessionSettings &set
     std::uint32_t tooMany = settings.deviceLayers.value_or(model.config().layers);
     while (tooMany - fit > 1) {
         const std::uint32_t layers = fit + (tooMany - fit) / 2;
-        if (layersFit(layers, model, settings, device, freeBytes))
+        if (layersFit(Side::Device, layers, model, settings, device, freeBytes))
             fit = layers;
         else
             tooMany = layers;
     }
-    return fit;
+    // With fewer of them the machine has to hold more.
+    return fit > 0 && layersFit(Side::Machine, fit, model, settings, device, freeBytes) ? fit : 0;
 }
 
 } // namespace
@@ -130,12 +137,14 @@ Status fitsDevice(const MemoryPlan &plan, const LoadedModel &model, const Sessio
         message += "at most " + std::to_string(tokens) + " tokens fit" +
                    smallerTypes(config, settings, room, tokens);
     }
-    if (const std::uint32_t layers = layersThatFit(model, settings, device, use.freeBytes); layers > 0)
+    const std::uint32_t layers = layersThatFit(model, settings, device, use.freeBytes);
+    if (layers > 0)
         message += "; or " + std::to_string(layers) + " of " + std::to_string(config.layers) +
-                   " layers on the device and the rest on the CPU (--device-layers " +
-                   std::to_string(layers) + ")";
-    return makeError(ErrorCode::OutOfMemory,
-                     "context of " + std::to_string(settings.contextTokens) + " tokens", std::move(message));
+                   " layers on the device and the rest on the CPU";
+    Error error{ErrorCode::OutOfMemory, "context of " + std::to_string(settings.contextTokens) + " tokens",
+                std::move(message)};
+    error.deviceLayers = layers;
+    return tl::unexpected(std::move(error));
 }
 
 } // namespace tokenloupe

@@ -6,7 +6,8 @@
 namespace tokenloupe {
 
 /// Whether what the plan puts on a device has room in what is free there. OutOfMemory names the sizes and
-/// what would fit: a shorter context, smaller types of keys and values, fewer layers.
+/// what would fit: a shorter context, smaller types of keys and values, fewer layers; the number of these is
+/// in Error::deviceLayers too.
 Status fitsDevice(const MemoryPlan &plan, const LoadedModel &model, const SessionSettings &settings,
                   const Backend &device, const DeviceNeeds &needs, const DeviceMemoryUse &use);
 

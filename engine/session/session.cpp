@@ -78,8 +78,7 @@ Result<RunRecord> Session::prefill(const PromptRequest &prompt, Progress *progre
     record.droppedTokens = run->takeDropped().tokens;
     run->takeComputed();
     record.seed = prompt.seed;
-    record.arithmetic = arithmeticOf(s.engine.settings);
-    s.noteDevice(record);
+    s.noteArithmetic(record);
     record.prefillMs = watch.lap();
     if (s.measuring == Measuring::On)
         record.operations = s.takeOperationTimes();
@@ -151,8 +150,7 @@ Result<RunRecord> Session::fork(StepIndex step, std::uint64_t seed)
     record.prompt.assign(prompt.begin(), prompt.end());
     record.reusedTokens = run->cachedTokens();
     record.seed = seed;
-    record.arithmetic = arithmeticOf(s.engine.settings);
-    s.noteDevice(record);
+    s.noteArithmetic(record);
     record.droppedTurns = run->droppedTurns();
     record.parent = {parent.id(), step};
     ++s.started;
@@ -281,6 +279,10 @@ const Backend &Session::backend() const
 std::optional<std::uint32_t> Session::deviceLayers() const
 {
     return m_state->host ? m_state->engine.settings.deviceLayers : std::nullopt;
+}
+RunArithmetic Session::arithmetic() const
+{
+    return m_state->arithmetic();
 }
 const std::string &Session::fallbackReason() const
 {

@@ -153,6 +153,7 @@ public:
     const Backend &backend() const;                        ///< where a device computes, the device's
     /// How many layers the device computes, where it is only a part of the model.
     std::optional<std::uint32_t> deviceLayers() const;
+    RunArithmetic arithmetic() const; ///< of a run that would start now
     /// Why the backend that was asked for is not the one that runs; empty: it is.
     const std::string &fallbackReason() const;
     /// The device failed: what was recorded stays and can be looked at, every computation is DeviceLost until

@@ -93,11 +93,6 @@ KeyPhase keyPhaseOf(OverflowPolicy policy)
     return policy == OverflowPolicy::Streaming ? KeyPhase::Unrotated : KeyPhase::Rotated;
 }
 
-RunArithmetic arithmeticOf(const SessionSettings &settings)
-{
-    return {settings.precision, settings.keyType, settings.valueType, keyPhaseOf(settings.overflow)};
-}
-
 RunMemorySettings memorySettings(const LoadedModel &model, const SessionSettings &settings,
                                  const PackingPlan &packing, const std::optional<DeviceNeeds> &needs)
 {

@@ -15,7 +15,6 @@ Status checkCacheUse(CacheUse use, OverflowPolicy overflow);
 
 /// Blocks can only leave the middle of a sequence when keys are not bound to their positions.
 KeyPhase keyPhaseOf(OverflowPolicy policy);
-RunArithmetic arithmeticOf(const SessionSettings &settings);
 
 /// What of the model each computes, by settings with the defaults filled in.
 struct SessionParts

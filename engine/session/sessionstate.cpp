@@ -2,6 +2,7 @@
 #include "engine/session/sessionstate.h"
 
 #include "engine/cache/hostmemory.h"
+#include "engine/session/sessionplan.h"
 
 #include <chrono>
 
@@ -85,9 +86,17 @@ OperationTimes Session::State::takeOperationTimes() const
     return times;
 }
 
-void Session::State::noteDevice(RunRecord &record) const
+RunArithmetic Session::State::arithmetic() const
 {
-    record.device = backend->deviceName();
+    const SessionSettings &settings = engine.settings;
+    return {settings.precision,    settings.keyType,
+            settings.valueType,    keyPhaseOf(settings.overflow),
+            backend->deviceName(), host ? settings.deviceLayers : std::nullopt};
+}
+
+void Session::State::noteArithmetic(RunRecord &record) const
+{
+    record.arithmetic = arithmetic();
     // What a step reads comes from two memories where a device has a part: the speed of one says nothing.
     record.deviceBytesPerSecond = host ? 0.0 : backend->bytesPerSecond();
 }

@@ -42,7 +42,8 @@ struct Session::State
     void measure(Measuring wanted);
     OperationTimes takeOperationTimes() const; ///< of all backends: they work one after the other
     void forgetTimes() const;                  ///< of passes that belong to no step
-    void noteDevice(RunRecord &record) const;
+    RunArithmetic arithmetic() const;
+    void noteArithmetic(RunRecord &record) const;
     /// What the pass that just ended cost; `ms` of it.
     PassCost costOf(double ms, std::uint32_t computedTokens) const;
     void record(StepRecord &step, std::span<const float> row, const LogitStatistics &statistics) const;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,13 +56,16 @@ struct StepRecord
     std::uint64_t residentBytes = 0; ///< of the process; 0 when not measured at this step
 };
 
-/// What the numbers of a run depend on beside its text. Threads and batches are not among them.
+/// What the numbers of a run depend on beside its text, and what computed it. Threads and batches are not
+/// among them.
 struct RunArithmetic
 {
     Precision precision = Precision::Exact;
     KvType keyType = KvType::F32;
     KvType valueType = KvType::F32;
     KeyPhase keyPhase = KeyPhase::Rotated;
+    std::string device;                        ///< "NVIDIA H200"; empty: the CPU
+    std::optional<std::uint32_t> deviceLayers; ///< that it computed, where the CPU computed the rest
 
     bool operator==(const RunArithmetic &) const = default;
 };
@@ -81,8 +85,7 @@ struct RunRecord
     StepRef parent; ///< of a branch: where it parted from which run; invalid: a run of its own
     double prefillMs = 0.0;
     OperationTimes operations;         ///< of the prefill, when they were measured
-    std::string device;                ///< that computed it; empty: the CPU
-    double deviceBytesPerSecond = 0.0; ///< at which its memory can be read; 0: not known
+    double deviceBytesPerSecond = 0.0; ///< at which the device's memory can be read; 0: not known
     double tokenizeMs = 0.0;
     std::uint64_t seed = 0;
 };

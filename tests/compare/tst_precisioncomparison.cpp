@@ -41,6 +41,7 @@ private Q_SLOTS:
     void everyPosition();
     void theLastPosition();
     void aKeptRowSparesAPass();
+    void aRowOfADeviceIsNotTaken();
     void otherSessionsAreNotTouched();
     void withoutPackedWeightsNothingDiffers();
     void keysAsTheRunStoresThem();
@@ -137,6 +138,30 @@ void TestPrecisionComparison::aKeptRowSparesAPass()
         QCOMPARE(one->divergence.largestAt, both->divergence.largestAt);
         QCOMPARE(progress.total.load(), std::uint64_t(50));
         QCOMPARE(progress.done.load(), std::uint64_t(50));
+    }
+}
+
+/// Its rows differ from the CPU's, and not by the precision: both passes are the CPU's.
+void TestPrecisionComparison::aRowOfADeviceIsNotTaken()
+{
+    SessionFixture fixture;
+    const auto model = fixture.load(packable());
+    QVERIFY(model);
+    const auto ids = SessionFixture::ids(20);
+    RunArithmetic arithmetic;
+    const auto both = PrecisionComparison(model, arithmetic, Precision::Exact, 2).last(ids);
+    auto kept = rowsOf(model, Precision::Exact, ids).back();
+    kept[3] += 0.5F;
+    arithmetic.device = "a device";
+    for (const std::optional<std::uint32_t> layers : {std::optional<std::uint32_t>(), std::optional(1U)}) {
+        arithmetic.deviceLayers = layers;
+        Progress progress;
+        const auto one =
+            PrecisionComparison(model, arithmetic, Precision::Exact, 2).last(ids, kept, &progress);
+        QVERIFY(both && one);
+        QCOMPARE(one->divergence.kl, both->divergence.kl);
+        QCOMPARE(one->divergence.largestDifference, both->divergence.largestDifference);
+        QCOMPARE(progress.done.load(), std::uint64_t(2 * ids.size()));
     }
 }
 

@@ -57,8 +57,10 @@ private Q_SLOTS:
         QVERIFY(details && !details->isVisible());
         QSignalSpy action(&bar, &MessageBar::actionTriggered);
         QSignalSpy closed(&bar, &MessageBar::closed);
-        for (QPushButton *button : bar.findChildren<QPushButton *>())
-            QTest::mouseClick(button, Qt::LeftButton);
+        for (QPushButton *button : bar.findChildren<QPushButton *>()) {
+            if (button->isVisible())
+                QTest::mouseClick(button, Qt::LeftButton);
+        }
         QVERIFY(details->isVisible());
         QCOMPARE(action.size(), 1);
         QTest::mouseClick(bar.findChild<QToolButton *>(), Qt::LeftButton);
@@ -69,6 +71,44 @@ private Q_SLOTS:
             QVERIFY(!button->isVisible());
         QTest::keyClick(&bar, Qt::Key_Escape);
         QCOMPARE(closed.size(), 2);
+    }
+
+    void aSecondChoiceLiesBelowTheFirst()
+    {
+        QWidget window;
+        window.resize(700, 300);
+        MessageBar bar(&window);
+        bar.setFixedWidth(700);
+        window.show();
+        Message message;
+        message.what = QStringLiteral("What");
+        message.action = QStringLiteral("This");
+        message.otherAction = QStringLiteral("Or that");
+        bar.showMessage(message);
+        const auto button = [&](const QString &text) -> QPushButton * {
+            for (QPushButton *each : bar.findChildren<QPushButton *>()) {
+                if (each->text() == text)
+                    return each;
+            }
+            return nullptr;
+        };
+        QPushButton *first = button(message.action);
+        QPushButton *second = button(message.otherAction);
+        QVERIFY(first && second && first->isVisible() && second->isVisible());
+        QTRY_VERIFY(bar.rect().contains(second->geometry()));
+        QVERIFY(second->y() > first->geometry().bottom());
+        QSignalSpy action(&bar, &MessageBar::actionTriggered);
+        QSignalSpy other(&bar, &MessageBar::otherActionTriggered);
+        QTest::mouseClick(second, Qt::LeftButton);
+        QCOMPARE(action.size(), 0);
+        QCOMPARE(other.size(), 1);
+        first->setFocus();
+        QTest::keyClick(first, Qt::Key_Space);
+        QCOMPARE(action.size(), 1);
+        QCOMPARE(other.size(), 1);
+        message.otherAction.clear();
+        bar.showMessage(message);
+        QVERIFY(first->isVisible() && !second->isVisible());
     }
 };
 

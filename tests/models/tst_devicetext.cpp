@@ -21,6 +21,18 @@ private Q_SLOTS:
         QCOMPARE(noDeviceTitle(QStringLiteral("no NVIDIA driver")), QStringLiteral("CUDA: no NVIDIA driver"));
     }
 
+    void whatComputedARun()
+    {
+        RunArithmetic arithmetic;
+        QCOMPARE(computedByText(arithmetic, 32), QStringLiteral("CPU"));
+        arithmetic.device = "NVIDIA H200";
+        QCOMPARE(computedByText(arithmetic, 32), QStringLiteral("NVIDIA H200"));
+        arithmetic.deviceLayers = 22;
+        QCOMPARE(computedByText(arithmetic, 32), QStringLiteral("22 of 32 layers on NVIDIA H200"));
+        QCOMPARE(layersText(1), QStringLiteral("1\u00A0layer"));
+        QCOMPARE(layersText(22), QStringLiteral("22\u00A0layers"));
+    }
+
     void everyOperationHasANameOfItsOwn()
     {
         QSet<QString> names;

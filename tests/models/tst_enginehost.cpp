@@ -69,7 +69,7 @@ private Q_SLOTS:
         fixture.host.openModel(path, EngineFixture::session(64));
         QVERIFY(failed.wait(EngineFixture::patience));
         QCOMPARE(failed.at(0).at(0).toString(), path);
-        QVERIFY(!failed.at(0).at(1).toString().isEmpty());
+        QVERIFY(!failed.at(0).at(1).value<EngineFailure>().message.isEmpty());
         QVERIFY(fixture.waitFor(EngineState::Idle));
         QCOMPARE(fixture.host.status().model, model);
         QCOMPARE(opened.count(), 0);
@@ -89,7 +89,7 @@ private Q_SLOTS:
                                      fixture.host.status().state == EngineState::Idle,
                                  EngineFixture::patience);
         for (const QList<QVariant> &arguments : failed)
-            QCOMPARE(arguments.at(1).toString(), QString()); // cancelled, nothing to tell
+            QCOMPARE(arguments.at(1).value<EngineFailure>().message, QString()); // cancelled, nothing to tell
     }
 
     void stopLeavesAModelThatIsBeingOpenedAlone()

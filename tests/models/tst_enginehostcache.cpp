@@ -111,7 +111,10 @@ private Q_SLOTS:
         QSignalSpy failed(&fixture.host, &EngineHost::configureFailed);
         fixture.host.configure(settings);
         QVERIFY(failed.wait(EngineFixture::patience));
-        QVERIFY(failed.at(0).at(0).toString().contains(QStringLiteral("q4_0")));
+        const auto failure = failed.at(0).at(0).value<EngineFailure>();
+        QVERIFY2(failure.message.contains(QStringLiteral("q4_0")), qPrintable(failure.message));
+        QCOMPARE(failure.settings, settings);
+        QCOMPARE(failure.deviceLayers, 0U);
         QCOMPARE(fixture.host.status().session, before);
         QVERIFY(fixture.replyPaused("still here"));
     }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QApplication>
 
-#include "engine/compute/cuda/makecuda.h"
-#include "tests/cudahost/cudahost.h"
 #include "tests/support/testmain.h"
 #include "tests/theme/guiwarnings.h"
-#include "tests/window/windowfixture.h"
-#include "widgets/controls/messagebar.h"
-#include "widgets/controls/stackedbar.h"
+#include "tests/window/devicewindow.h"
 #include "widgets/theme/numbers.h"
+#include "widgets/views/kvcache/kvcachepanel.h"
 #include "widgets/views/memory/memorypanel.h"
-#include "widgets/views/settings/enginesettingsdialog.h"
+#include "widgets/views/precision/precisionpanel.h"
 #include "widgets/views/timeline/stepdetails.h"
 #include "widgets/views/timeline/timelinepanel.h"
 
@@ -18,34 +15,13 @@
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QLabel>
-#include <QMenu>
-#include <QPushButton>
 #include <QSpinBox>
 #include <QTest>
-#include <QToolButton>
 
 using namespace tokenloupe;
 using namespace tokenloupe::test;
 
 namespace {
-
-constexpr std::size_t contextBytes = std::size_t(96) << 20;
-
-cudahost::Settings card(std::size_t bytes = std::size_t(1) << 30)
-{
-    cudahost::Settings settings;
-    settings.cardBytes = bytes;
-    settings.contextBytes = contextBytes;
-    return settings;
-}
-
-/// The device that the host plays, and the CPU.
-DeviceSource hostedDevices()
-{
-    return {cudaDevices, [](BackendKind kind, const std::string &device, int threads) {
-                return kind == BackendKind::Cuda ? makeCudaBackend(device) : makeCpuBackend(threads);
-            }};
-}
 
 double sumOf(const StackedBar &bar)
 {
@@ -99,7 +75,8 @@ private Q_SLOTS:
             QVERIFY(!fixture.message().isVisible());
             QVERIFY(fixture.deviceButton().text().startsWith(QStringLiteral("CUDA device")));
             QVERIFY(fixture.say(QStringLiteral("hello"), 3));
-            QCOMPARE(fixture.run()->start.device, fixture.inspector().host.status().device.toStdString());
+            QCOMPARE(fixture.run()->start.arithmetic.device,
+                     fixture.inspector().host.status().device.toStdString());
         }
         DeviceWindow fixture;
         QVERIFY(fixture.openTiny());
@@ -358,6 +335,50 @@ private Q_SLOTS:
         QVERIFY(!fixture.run()->steps.back().operations.isMeasured());
     }
 
+    void aReplySaysWhatComputedIt()
+    {
+        QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
+        QSettings().setValue(QStringLiteral("engine/deviceLayers"), 1);
+        DeviceWindow fixture;
+        QVERIFY(fixture.openTiny());
+        for (const char *name : {"timeline", "precision", "kvcache"}) {
+            QVERIFY2(fixture.dock(name), name);
+            fixture.dock(name)->show();
+            fixture.dock(name)->raise();
+        }
+        QVERIFY(fixture.say(QStringLiteral("hello"), 3));
+        const RunId ofDevice = fixture.run()->start.run;
+        QCOMPARE(fixture.run()->start.arithmetic, fixture.inspector().host.status().arithmetic);
+        QVERIFY(fixture.chooseInMenu(QStringLiteral("CPU")));
+        QTRY_COMPARE_WITH_TIMEOUT(fixture.inspector().host.status().session.backend, BackendKind::Cpu,
+                                  WindowFixture::patience);
+        QVERIFY(fixture.waitFor(EngineState::Idle));
+        QVERIFY(fixture.say(QStringLiteral("again"), 3));
+        const RunId ofCpu = fixture.run()->start.run;
+        auto *timeline = fixture.panel<TimelinePanel>();
+        auto *precision = fixture.panel<PrecisionPanel>();
+        QPushButton *measure = nullptr;
+        for (QPushButton *each : fixture.panel<KvCachePanel>()->findChildren<QPushButton *>()) {
+            if (each->text().startsWith(QStringLiteral("Measure")))
+                measure = each;
+        }
+        QVERIFY(measure);
+        for (const RunId run : {ofCpu, ofDevice}) {
+            const QString part = QStringLiteral("1 of 2 layers on CUDA device");
+            const QString by = run == ofCpu ? QStringLiteral("CPU") : part;
+            fixture.inspector().selection.select({run, StepIndex(1)});
+            for (Panel *panel : {static_cast<Panel *>(timeline), static_cast<Panel *>(precision)}) {
+                panel->parentWidget()->raise();
+                QTRY_VERIFY2(panel->summary().section(QStringLiteral(" · "), -1).startsWith(by),
+                             qPrintable(panel->summary()));
+            }
+            auto *note = fixture.field<QLabel>(*precision, QStringLiteral("What comparing takes"));
+            QTRY_COMPARE(note->text().contains(part), run == ofDevice);
+            // What the cache does cannot be told from what the device does.
+            QTRY_COMPARE(measure->isEnabled(), run == ofCpu);
+        }
+    }
+
     void aLostDeviceLeavesTheTrace()
     {
         QSettings().setValue(QStringLiteral("engine/backend"), QStringLiteral("cuda"));
@@ -444,84 +465,6 @@ private Q_SLOTS:
         QVERIFY(fixture.waitFor(EngineState::Idle));
         QCOMPARE(fixture.inspector().host.status().session.backend, BackendKind::Cpu);
     }
-
-private:
-    class DeviceWindow : public WindowFixture
-    {
-    public:
-        DeviceWindow()
-            : WindowFixture({1600, 1000}, hostedDevices())
-        {}
-
-        MessageBar &message()
-        {
-            return *window->findChild<QWidget *>(QStringLiteral("messageRow"))->findChild<MessageBar *>();
-        }
-        QToolButton &deviceButton()
-        {
-            for (QToolButton *button : window->findChildren<QToolButton *>()) {
-                if (button->accessibleName() == QLatin1String("Device"))
-                    return *button;
-            }
-            qFatal("no device button");
-        }
-        QToolButton *toolButton(const QString &text)
-        {
-            for (QToolButton *button : window->findChildren<QToolButton *>()) {
-                if (button->text() == text)
-                    return button;
-            }
-            return nullptr;
-        }
-        /// The device menu as a click opens it.
-        QMenu *openMenu()
-        {
-            QMenu *menu = deviceButton().menu();
-            menu->popup(deviceButton().mapToGlobal(QPoint(0, deviceButton().height())));
-            return menu;
-        }
-        /// Null when it does not show.
-        EngineSettingsDialog *openDialog()
-        {
-            action(QStringLiteral("Engine: device, precision, context, cache, threads"))->trigger();
-            auto *dialog = panel<EngineSettingsDialog>();
-            return QTest::qWaitForWindowExposed(dialog) ? dialog : nullptr;
-        }
-        bool chooseInMenu(const QString &start)
-        {
-            if (!QTest::qWaitFor([&] { return !inspector().host.devices().devices.empty(); }, patience))
-                return false;
-            QMenu *menu = openMenu();
-            for (QAction *action : menu->actions()) {
-                if (action->text().startsWith(start) && action->isEnabled()) {
-                    QTest::mouseClick(menu, Qt::LeftButton, {}, menu->actionGeometry(action).center());
-                    return true;
-                }
-            }
-            return false;
-        }
-        template <class Field>
-        static Field *field(QWidget &parent, const QString &name)
-        {
-            for (Field *found : parent.findChildren<Field *>()) {
-                if (found->accessibleName() == name)
-                    return found;
-            }
-            return nullptr;
-        }
-        static StackedBar *bar(QWidget &parent, const QString &name)
-        {
-            return field<StackedBar>(parent, name);
-        }
-        static QPushButton *button(QWidget &parent, const QString &text)
-        {
-            for (QPushButton *found : parent.findChildren<QPushButton *>()) {
-                if (found->text().remove(QLatin1Char('&')) == text)
-                    return found;
-            }
-            return nullptr;
-        }
-    };
 };
 
 TOKENLOUPE_GUI_TEST_MAIN(TestWindowDevice)

@@ -66,20 +66,28 @@ MessageBar::MessageBar(QWidget *parent)
     m_detailsButton = new QPushButton(tr("Details"), this);
     m_detailsButton->setCheckable(true);
     m_detailsButton->setFlat(true);
+    // One below the other: beside each other they would leave little room for the texts.
+    auto *actions = new QVBoxLayout;
+    actions->setSpacing(theme.scaled(4));
     m_actionButton = new QPushButton(this);
+    m_otherActionButton = new QPushButton(this);
+    actions->addWidget(m_actionButton);
+    actions->addWidget(m_otherActionButton);
+    actions->addStretch(1);
     m_closeButton = new QToolButton(this);
     m_closeButton->setAutoRaise(true);
     m_closeButton->setIcon(theme.icon(QStringLiteral("close")));
     m_closeButton->setAccessibleName(tr("Close this message"));
     m_closeButton->setToolTip(tr("Close (Esc)"));
-    for (QWidget *button : {static_cast<QWidget *>(m_detailsButton), static_cast<QWidget *>(m_actionButton),
-                            static_cast<QWidget *>(m_closeButton)})
-        outer->addWidget(button, 0, Qt::AlignTop);
+    outer->addWidget(m_detailsButton, 0, Qt::AlignTop);
+    outer->addLayout(actions);
+    outer->addWidget(m_closeButton, 0, Qt::AlignTop);
     connect(m_detailsButton, &QPushButton::toggled, this, [this](bool shown) {
         m_details->setVisible(shown);
         fitHeight();
     });
     connect(m_actionButton, &QPushButton::clicked, this, &MessageBar::actionTriggered);
+    connect(m_otherActionButton, &QPushButton::clicked, this, &MessageBar::otherActionTriggered);
     connect(m_closeButton, &QToolButton::clicked, this, &MessageBar::closeBar);
     connect(&Theme::instance(), &Theme::changed, this, &MessageBar::refreshIcon);
     hide();
@@ -103,6 +111,8 @@ void MessageBar::showMessage(const Message &message)
     m_detailsButton->setVisible(!message.details.isEmpty());
     m_actionButton->setText(message.action);
     m_actionButton->setVisible(!message.action.isEmpty());
+    m_otherActionButton->setText(message.otherAction);
+    m_otherActionButton->setVisible(!message.otherAction.isEmpty());
     setAccessibleName(message.what);
     setAccessibleDescription(second);
     refreshIcon();

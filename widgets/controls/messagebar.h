@@ -15,11 +15,12 @@ enum class MessageKind : std::uint8_t { Info, Warning, Error };
 struct Message
 {
     MessageKind kind = MessageKind::Info;
-    QString what;    ///< "model.gguf could not be opened"
-    QString why;     ///< "tensor 12: offset 9 231 104 is outside of the file"
-    QString advice;  ///< "Download the file again."
-    QString details; ///< long text, shown on demand; empty: no button
-    QString action;  ///< button that does what the advice says; empty: none
+    QString what;             ///< "model.gguf could not be opened"
+    QString why;              ///< "tensor 12: offset 9 231 104 is outside of the file"
+    QString advice;           ///< "Download the file again."
+    QString details;          ///< long text, shown on demand; empty: no button
+    QString action;           ///< button that does what the advice says; empty: none
+    QString otherAction = {}; ///< button below it for the second choice; empty: none
 };
 
 /// A bar inside the window that says what happened, why, and what to do; not a modal box. Hidden until
@@ -36,6 +37,7 @@ public:
 
 Q_SIGNALS:
     void actionTriggered();
+    void otherActionTriggered();
     void closed();
 
 protected:
@@ -55,6 +57,7 @@ private:
     QLabel *m_details = nullptr;
     QPushButton *m_detailsButton = nullptr;
     QPushButton *m_actionButton = nullptr;
+    QPushButton *m_otherActionButton = nullptr;
     QToolButton *m_closeButton = nullptr;
 };
 

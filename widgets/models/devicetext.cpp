@@ -44,6 +44,19 @@ QString partText(std::uint32_t layers, std::uint32_t allLayers, const QString &d
     return tr("%1 of %2 layers on %3").arg(formatCount(layers), formatCount(allLayers), device);
 }
 
+QString layersText(std::uint32_t layers)
+{
+    return counted(layers, tr("layer"), tr("layers"));
+}
+
+QString computedByText(const RunArithmetic &arithmetic, std::uint32_t allLayers)
+{
+    if (arithmetic.device.empty())
+        return tr("CPU");
+    const QString device = QString::fromStdString(arithmetic.device);
+    return arithmetic.deviceLayers ? partText(*arithmetic.deviceLayers, allLayers, device) : device;
+}
+
 QString operationTitle(Operation operation)
 {
     switch (operation) {

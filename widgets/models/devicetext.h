@@ -12,8 +12,11 @@ namespace tokenloupe {
 QString deviceTitle(const DeviceEntry &device);   ///< "NVIDIA H200 · 139 GiB"
 QString unusableTitle(const DeviceEntry &device); ///< the same with the reason: it cannot be used
 QString noDeviceTitle(const QString &problem);    ///< "CUDA: no NVIDIA driver"
+QString layersText(std::uint32_t layers);         ///< "1 layer", "22 layers"
 /// "22 of 32 layers on NVIDIA H200"
 QString partText(std::uint32_t layers, std::uint32_t allLayers, const QString &device);
+/// What computed a run of a model of so many layers: "CPU", "NVIDIA H200", or as partText().
+QString computedByText(const RunArithmetic &arithmetic, std::uint32_t allLayers);
 QString operationTitle(Operation operation);   ///< "rotary, store"
 QString operationSummary(Operation operation); ///< what counts to it
 

@@ -6,6 +6,7 @@
 #include "engine/session/session.h"
 #include "engine/trace/tracemailbox.h"
 #include "widgets/models/devicesource.h"
+#include "widgets/models/enginefailure.h"
 
 #include <QObject>
 #include <QString>
@@ -34,7 +35,8 @@ struct EngineStatus
 {
     EngineState state = EngineState::NoModel;
     std::shared_ptr<const LoadedModel> model;
-    SessionSettings session; ///< with defaults filled in
+    SessionSettings session;  ///< with defaults filled in
+    RunArithmetic arithmetic; ///< of a run that would start now
     MemoryPlan plan;
     std::uint64_t programBytes = 0; ///< resident set of the process before the first model was opened
     QString device;                 ///< "CPU AVX-512", "NVIDIA H200"
@@ -159,16 +161,16 @@ public:
 Q_SIGNALS:
     void statusChanged();
     void modelOpened();
-    void modelFailed(const QString &path,
-                     const QString &message);              ///< the present model stays; empty: cancelled
+    /// The present model stays.
+    void modelFailed(const QString &path, const tokenloupe::EngineFailure &failure);
     void replyFailed(quint64 tag, const QString &message); ///< no run came of the request; empty: cancelled
     void failed(const QString &message);                   ///< a run could not go on
     void deviceLost(const QString &message);               ///< nothing more can be computed with this session
     void devicesChanged();
-    void configured();                            ///< other settings are in force
-    void configureFailed(const QString &message); ///< the ones before stay
-    void cacheChanged();                          ///< at most every 60 ms while running, and at every stop
-    void cacheWorkChanged();                      ///< after every step that was measured
+    void configured();                                              ///< other settings are in force
+    void configureFailed(const tokenloupe::EngineFailure &failure); ///< the ones before stay
+    void cacheChanged();     ///< at most every 60 ms while running, and at every stop
+    void cacheWorkChanged(); ///< after every step that was measured
     void precisionsCompared(const tokenloupe::ComparedText &part); ///< as they come
     void comparisonEnded(const QString &message); ///< after the last part; empty: it is done or cancelled
 

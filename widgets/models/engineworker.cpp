@@ -186,8 +186,8 @@ void EngineHost::Worker::loadNow(const std::filesystem::path &path, const Sessio
     const auto fail = [&](const Error &error) {
         setState(before);
         const QString name = QString::fromStdString(path.string());
-        const QString message = error.code == ErrorCode::Cancelled ? QString() : text(error);
-        tell([this, name, message] { Q_EMIT m_host.modelFailed(name, message); });
+        const EngineFailure failure = failureOf(error, settings, options);
+        tell([this, name, failure] { Q_EMIT m_host.modelFailed(name, failure); });
     };
     auto loaded = loadModel(path, &m_progress, stop, options);
     if (!loaded)
@@ -345,6 +345,7 @@ void EngineHost::Worker::publish()
     if (m_session) {
         status.model = m_session->sharedModel();
         status.session = m_session->settings();
+        status.arithmetic = m_session->arithmetic();
         status.plan = m_session->plan();
         status.programBytes = m_programBytes;
         status.kvShape = m_session->cache().shape();

@@ -52,6 +52,7 @@ private:
     Status reconfigure(const SessionSettings &settings, Progress *progress, const std::stop_token &stop);
     void fillDevice(EngineStatus &status) const;
     void tellFailed(const Error &error);
+    void tellNotConfigured(const Error &error, const SessionSettings &wanted);
     bool isLost() const { return m_session && m_session->isDeviceLost(); }
     void loadNow(const std::filesystem::path &path, const SessionSettings &settings,
                  const ModelLoadOptions &options, const std::stop_token &stop);

@@ -18,11 +18,6 @@ std::int64_t nowNs()
     return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-QString text(const Error &error)
-{
-    return QString::fromStdString(error.text());
-}
-
 /// The largest difference of two rows of logits; those that are infinite in both do not count.
 float largestDifference(std::span<const float> a, std::span<const float> b)
 {
@@ -44,7 +39,7 @@ void EngineHost::Worker::configure(const SessionSettings &settings)
                     CommandTag::Compare});
     post(
         CommandTag::Cache, [this, settings](const std::stop_token &stop) { configureNow(settings, stop); },
-        [this] { tell([this] { Q_EMIT m_host.configureFailed(QString()); }); });
+        [this] { tell([this] { Q_EMIT m_host.configureFailed(EngineFailure()); }); });
 }
 
 void EngineHost::Worker::setCacheUse(CacheUse use)
@@ -53,8 +48,9 @@ void EngineHost::Worker::setCacheUse(CacheUse use)
         if (!m_session)
             return;
         if (const Status set = m_session->setCacheUse(use); !set) {
-            const QString message = text(set.error());
-            tell([this, message] { Q_EMIT m_host.configureFailed(message); });
+            SessionSettings wanted = m_session->settings();
+            wanted.cacheUse = use;
+            tellNotConfigured(set.error(), wanted);
             return;
         }
         publish();
@@ -97,14 +93,19 @@ void EngineHost::Worker::configureNow(const SessionSettings &settings, const std
     if (const Status done = reconfigure(settings, loads ? &m_progress : nullptr, stop); !done) {
         if (loads)
             setState(EngineState::Idle);
-        const QString message = done.error().code == ErrorCode::Cancelled ? QString() : text(done.error());
-        tell([this, message] { Q_EMIT m_host.configureFailed(message); });
+        tellNotConfigured(done.error(), settings);
         return;
     }
     m_hasRun = false;
     m_endedTurns.clear();
     setState(EngineState::Idle);
     tell([this] { Q_EMIT m_host.configured(); });
+}
+
+void EngineHost::Worker::tellNotConfigured(const Error &error, const SessionSettings &wanted)
+{
+    const EngineFailure failure = failureOf(error, wanted, m_session->model().options);
+    tell([this, failure] { Q_EMIT m_host.configureFailed(failure); });
 }
 
 void EngineHost::Worker::branchNow(StepIndex step)

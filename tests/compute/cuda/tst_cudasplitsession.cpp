@@ -324,7 +324,7 @@ void TestCudaSplitSession::aSmallCardSaysHowManyLayersFit()
         QCOMPARE(none.error().code, ErrorCode::OutOfMemory);
         const QByteArray text = QByteArray::fromStdString(none.error().text());
         QVERIFY2(text.contains("or 3 of 5 layers on the device"), text);
-        QVERIFY2(text.contains("--device-layers 3"), text);
+        QCOMPARE(none.error().deviceLayers, 3U);
         QVERIFY2(text.contains("are needed on CUDA device"), text);
     }
     // What it says fits does.
@@ -338,6 +338,7 @@ void TestCudaSplitSession::aSmallCardSaysHowManyLayersFit()
     const auto nothing = Session::create(m_model, whole, nullptr, {}, makeHosted);
     QVERIFY(!nothing);
     QVERIFY(nothing.error().message.find("layers on the device") == std::string::npos);
+    QCOMPARE(nothing.error().deviceLayers, 0U);
 }
 
 void TestCudaSplitSession::operationsAreTimedOnBothSides()
@@ -361,7 +362,8 @@ void TestCudaSplitSession::operationsAreTimedOnBothSides()
     QVERIFY(measured.readBytes > session->kvBytes());
     const auto run = session->prefill(SessionFixture::ids(30), 1);
     QVERIFY(run && run->operations.isMeasured());
-    QVERIFY(!run->device.empty());
+    QCOMPARE(run->arithmetic.device, session->backend().deviceName());
+    QCOMPARE(run->arithmetic.deviceLayers, std::optional(2U));
     QCOMPARE(run->deviceBytesPerSecond, 0.0); // two memories were read
     session->measureOperations(Measuring::Off);
     QVERIFY(!lastStep(*session).operations.isMeasured());

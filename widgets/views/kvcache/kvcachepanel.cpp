@@ -172,6 +172,9 @@ QString KvCachePanel::measuringBlockedBy(const Run &run) const
         return reason;
     if (run.steps.empty())
         return tr("The reply has no step yet.");
+    if (!(run.start.arithmetic == m_context.host.status().arithmetic))
+        return tr("The reply was computed by other means (precision, types of keys and values, device): what "
+                  "the cache alone does would not be seen.");
     const bool hasDropped = run.start.droppedTokens > 0 ||
                             std::any_of(run.steps.begin(), run.steps.end(),
                                         [](const StepRecord &step) { return step.droppedTokens > 0; });

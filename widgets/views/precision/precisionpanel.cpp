@@ -7,6 +7,7 @@
 #include "widgets/controls/progressstrip.h"
 #include "widgets/controls/segmenttabs.h"
 #include "widgets/controls/tokenchip.h"
+#include "widgets/models/devicetext.h"
 #include "widgets/models/enginestatetext.h"
 #include "widgets/models/runstore.h"
 #include "widgets/models/selectionstate.h"
@@ -197,9 +198,11 @@ void PrecisionPanel::refresh()
         parts << (step.isValid() ? tr("step %1").arg(formatStep(step))
                                  : tr("position %1").arg(formatCount(std::uint64_t(*at.position) + 1)));
     }
+    const RunArithmetic &arithmetic = at.run->start.arithmetic;
     if (!at.run->start.prompt.empty())
-        parts << (at.run->start.arithmetic.precision == Precision::Fast ? tr("a fast reply")
-                                                                        : tr("an exact reply"));
+        parts << (arithmetic.precision == Precision::Fast ? tr("a fast reply") : tr("an exact reply"));
+    if (status.model)
+        parts << computedByText(arithmetic, status.model->config().layers);
     setSummary(parts.join(QStringLiteral(" · ")));
     refreshRequest(at);
 }
@@ -258,9 +261,12 @@ QString PrecisionPanel::noteFor(const Place &place) const
     const bool isStep = m_tabs->currentIndex() == StepPage;
     if (!sawWholeText(*place.run, place.run->steps.size()))
         parts << tr("tokens left the context of this reply; here both see the whole text");
+    const RunArithmetic &arithmetic = place.run->start.arithmetic;
+    if (!arithmetic.device.empty())
+        parts << tr("both are computed on the CPU (the reply: %1)")
+                     .arg(computedByText(arithmetic, status.model->config().layers));
     const Precision loaded = status.session.precision;
-    const PrecisionComparison comparison(status.model, place.run->start.arithmetic, loaded,
-                                         status.session.threads);
+    const PrecisionComparison comparison(status.model, arithmetic, loaded, status.session.threads);
     const auto memory =
         isStep ? comparison.memoryOfLast(std::size_t(*place.position) + 1, otherPrecision(loaded))
                : comparison.memoryOfAll(ComparisonStore::textLength(*place.run));

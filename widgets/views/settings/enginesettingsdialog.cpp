@@ -70,13 +70,17 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
         label->setMinimumWidth(theme.scaled(400));
         layout->addWidget(label);
     }
+    m_applyFewer = new QPushButton;
+    layout->addWidget(m_applyFewer, 0, Qt::AlignLeft);
     layout->addStretch(1);
     auto *buttons = new QDialogButtonBox(QDialogButtonBox::Apply | QDialogButtonBox::Close);
     m_apply = buttons->button(QDialogButtonBox::Apply);
-    m_apply->setDefault(true);
     layout->addWidget(buttons);
+    m_apply->setDefault(true); // once it is the dialog's
 
-    connect(m_apply, &QPushButton::clicked, this, &EngineSettingsDialog::apply);
+    connect(m_apply, &QPushButton::clicked, this, [this] { apply(chosen(), chosenQuantization()); });
+    connect(m_applyFewer, &QPushButton::clicked, this,
+            [this] { apply(m_refused.withFewerLayers(), m_refused.options.quantization); });
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::close);
     connect(&context.host, &EngineHost::modelOpened, this, [this] {
         if (m_waiting)
@@ -84,10 +88,14 @@ EngineSettingsDialog::EngineSettingsDialog(InspectorContext &context, QWidget *p
         else
             showInForce();
     });
-    connect(&context.host, &EngineHost::modelFailed, this, [this](const QString &, const QString &message) {
-        if (m_waiting)
-            refused(message.isEmpty() ? tr("Loading was cancelled; the model stays as it was.") : message);
-    });
+    connect(&context.host, &EngineHost::modelFailed, this,
+            [this](const QString &, const EngineFailure &failure) {
+                if (!m_waiting)
+                    return;
+                refused(failure);
+                if (failure.message.isEmpty())
+                    m_note->setText(tr("Loading was cancelled; the model stays as it was."));
+            });
     connect(&context.host, &EngineHost::devicesChanged, this, &EngineSettingsDialog::showInForce);
     connect(&context.host, &EngineHost::configured, this, &EngineSettingsDialog::accepted);
     connect(&context.host, &EngineHost::configureFailed, this, &EngineSettingsDialog::refused);
@@ -284,6 +292,7 @@ void EngineSettingsDialog::refreshPlan()
 {
     if (m_filling)
         return;
+    m_applyFewer->hide();
     const EngineStatus &status = m_context.host.status();
     const SessionSettings settings = chosen();
     const bool isCpu = settings.backend == BackendKind::Cpu;
@@ -360,20 +369,20 @@ QString EngineSettingsDialog::remark(const SessionSettings &settings) const
     return tr("Applying ends a running reply and empties the cache; the trace stays.");
 }
 
-void EngineSettingsDialog::apply()
+void EngineSettingsDialog::apply(const SessionSettings &settings, LoadQuantization quantization)
 {
     const EngineStatus &status = m_context.host.status();
-    const SessionSettings settings = chosen();
     SessionSettings onlyCacheUse = status.session;
     onlyCacheUse.cacheUse = settings.cacheUse;
     m_waiting = true;
     m_apply->setEnabled(false);
+    m_applyFewer->hide();
     if (settings.backend != status.session.backend || settings.device != status.session.device ||
         settings.deviceLayers != status.session.deviceLayers)
         Q_EMIT deviceChosen(settings);
-    if (chosenQuantization() != status.model->options.quantization) {
+    if (quantization != status.model->options.quantization) {
         ModelLoadOptions options = status.model->options;
-        options.quantization = chosenQuantization();
+        options.quantization = quantization;
         m_context.host.openModel(QString::fromStdString(status.model->model->path().string()), settings,
                                  options);
     } else if (settings == onlyCacheUse) {
@@ -390,12 +399,16 @@ void EngineSettingsDialog::accepted()
     Q_EMIT applied();
 }
 
-void EngineSettingsDialog::refused(const QString &message)
+void EngineSettingsDialog::refused(const EngineFailure &failure)
 {
     m_waiting = false;
     refreshPlan();
-    if (!message.isEmpty()) // else cancelled, or replaced by newer settings
-        m_note->setText(message);
+    if (failure.message.isEmpty())
+        return; // cancelled, or replaced by newer settings
+    m_note->setText(failure.message);
+    m_refused = failure;
+    m_applyFewer->setVisible(failure.deviceLayers > 0);
+    m_applyFewer->setText(tr("Apply with %1 on the device").arg(layersText(failure.deviceLayers)));
 }
 
 } // namespace tokenloupe

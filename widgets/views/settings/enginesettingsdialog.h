@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/session/session.h"
+#include "widgets/models/enginefailure.h"
 #include "widgets/models/inspectorcontext.h"
 
 #include <QDialog>
@@ -43,11 +44,11 @@ private:
     void showInForce();
     /// `weightShare`: of the planned bytes of the weights, what they will really take.
     QString planText(const MemoryPlan &plan, double weightShare) const;
-    void apply();
+    void apply(const SessionSettings &settings, LoadQuantization quantization);
     void refreshPlan();
     QString remark(const SessionSettings &settings) const;
     void accepted();
-    void refused(const QString &message);
+    void refused(const EngineFailure &failure);
 
     InspectorContext m_context;
     QComboBox *m_device = nullptr;
@@ -67,7 +68,9 @@ private:
     QCheckBox *m_keepCache = nullptr;
     QLabel *m_plan = nullptr;
     QLabel *m_note = nullptr;
+    QPushButton *m_applyFewer = nullptr; ///< what was refused, with the layers that have room
     QPushButton *m_apply = nullptr;
+    EngineFailure m_refused;
     int m_deviceInForce = 0; ///< its place in m_device
     bool m_filling = false;
     bool m_waiting = false; ///< for the engine's answer

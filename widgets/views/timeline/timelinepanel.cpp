@@ -168,6 +168,8 @@ void TimelinePanel::refresh()
         parts << tr("median %1, p99 %2")
                      .arg(formatSignificant(statistics.medianMs, 3), formatMilliseconds(statistics.p99Ms))
               << formatRate(statistics.tokensPerSecond, tr("tok/s"));
+    if (const auto &model = m_context.host.status().model)
+        parts << computedByText(run->start.arithmetic, model->config().layers);
     setSummary(parts.join(QStringLiteral(" · ")));
 }
 
