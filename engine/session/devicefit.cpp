@@ -69,13 +69,6 @@ std::string smallerTypes(const ModelConfig &config, const SessionSettings &setti
     return text;
 }
 
-/// What of the plan the device has still to give.
-std::uint64_t wantedBytes(const MemoryPlan &plan, const DeviceNeeds &needs)
-{
-    const std::uint64_t planned = plan.bytesIn(MemoryPlace::Device);
-    return planned - std::min(planned, needs.presentBytes);
-}
-
 enum class Side { Device, Machine };
 
 /// The first so many layers on the device, the rest on the CPU: whether what that takes has room on a side.
@@ -92,7 +85,7 @@ bool layersFit(Side side, std::uint32_t layers, const LoadedModel &model, Sessio
     const auto plan = planFor(*model.model, settings, packed, memory);
     if (!plan)
         return false;
-    return side == Side::Device ? wantedBytes(*plan, *needs) <= freeBytes
+    return side == Side::Device ? deviceBytesWanted(*plan, *needs) <= freeBytes
                                 : fitsMachine(*plan, settings, memory).has_value();
 }
 
@@ -115,10 +108,16 @@ std::uint32_t layersThatFit(const LoadedModel &model, const SessionSettings &set
 
 } // namespace
 
+std::uint64_t deviceBytesWanted(const MemoryPlan &plan, const DeviceNeeds &needs)
+{
+    const std::uint64_t planned = plan.bytesIn(MemoryPlace::Device);
+    return planned - std::min(planned, needs.presentBytes);
+}
+
 Status fitsDevice(const MemoryPlan &plan, const LoadedModel &model, const SessionSettings &settings,
                   const Backend &device, const DeviceNeeds &needs, const DeviceMemoryUse &use)
 {
-    const std::uint64_t wanted = wantedBytes(plan, needs);
+    const std::uint64_t wanted = deviceBytesWanted(plan, needs);
     if (wanted <= use.freeBytes)
         return {};
     const ModelConfig &config = model.config();

@@ -99,7 +99,8 @@ public:
     ~Session();
 
     /// Other settings for the same model. All runs end and the cache is empty; logits of past steps stay,
-    /// unless their budget changes. On an error everything is as before.
+    /// unless their budget changes. On an error everything is as before; but where a device has room for one
+    /// cache and not for two, the runs have ended and the cache is empty even so.
     Status reconfigure(const SessionSettings &settings, Progress *progress = nullptr,
                        std::stop_token stop = {});
 

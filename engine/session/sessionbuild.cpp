@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/memory/stepreads.h"
 #include "engine/session/devicefit.h"
-#include "engine/session/sessionplan.h"
 #include "engine/session/sessionstate.h"
 
 namespace tokenloupe {
@@ -64,69 +63,124 @@ Status Session::State::build(const SessionSettings &settings, Progress *progress
     return built;
 }
 
+/// Bytes on this device that go when the present cache does.
+std::uint64_t Session::State::cacheBytesOn(const Backend &device) const
+{
+    return backend && !backend->isLost() && backend->deviceName() == device.deviceName()
+               ? plan.bytesOf(MemoryPart::KvCache, MemoryPlace::Device)
+               : 0;
+}
+
+/// Leaves a block of the cache, so that there is room for another one.
+Status Session::State::shrinkCache()
+{
+    KvCacheSettings least = engine.cache->settings();
+    least.contextTokens = least.batchTokens = least.shape.blockTokens;
+    least.sequences = 1;
+    auto cache = KvCache::create(least, engine.transformer->kvAllocators());
+    if (!cache)
+        return tl::unexpected(cache.error());
+    endRuns();
+    engine.cache = std::make_unique<KvCache>(std::move(*cache));
+    return {};
+}
+
+/// The cache that was there before it was shrunk, empty. Where somebody else has taken its memory meanwhile,
+/// a context of one block is left.
+void Session::State::restoreCache(const KvCacheSettings &before)
+{
+    auto cache = KvCache::create(before, engine.transformer->kvAllocators());
+    if (cache)
+        engine.cache = std::make_unique<KvCache>(std::move(*cache));
+    else
+        engine.settings.contextTokens = engine.cache->contextTokens();
+}
+
 Status Session::State::buildOn(std::shared_ptr<Backend> newBackend, SessionSettings own, Progress *progress,
                                const std::stop_token &stop)
 {
-    const ModelConfig &config = model->config();
-    const SessionParts parts = partsOf(own);
-    std::shared_ptr<Backend> newHost;
-    if (parts.isSplit()) {
+    Build build;
+    build.parts = partsOf(own);
+    if (build.parts.isSplit()) {
         auto cpu = maker(BackendKind::Cpu, own.threads);
         if (!cpu)
             return tl::unexpected(cpu.error());
-        newHost = std::move(*cpu);
+        build.host = std::move(*cpu);
     }
+    const ModelPart devicePart = build.parts.device.value_or(ModelPart());
     const PackingPlan packed = packing(*model->model, own);
-    auto needs = newBackend->needs(*model->model, own.precision, own.batchTokens, own.contextTokens,
-                                   parts.device.value_or(ModelPart()));
-    const RunMemorySettings memory = memorySettings(*model, own, packed, needs);
-    auto newPlan = planFor(*model->model, own, packed, memory);
+    build.needs =
+        newBackend->needs(*model->model, own.precision, own.batchTokens, own.contextTokens, devicePart);
+    build.memory = memorySettings(*model, own, packed, build.needs);
+    auto newPlan = planFor(*model->model, own, packed, build.memory);
     if (!newPlan)
         return tl::unexpected(newPlan.error());
-    if (Status fits = fitsMachine(*newPlan, own, memory); !fits)
+    build.plan = std::move(*newPlan);
+    if (Status fits = fitsMachine(build.plan, own, build.memory); !fits)
         return fits;
-    if (const auto use = newBackend->deviceMemory(); use && needs) {
-        if (Status fits = fitsDevice(*newPlan, *model, own, *newBackend, *needs, *use); !fits)
+    bool isTight = false; // there is room for one cache, not for two
+    if (auto use = newBackend->deviceMemory(); use && build.needs) {
+        isTight = deviceBytesWanted(build.plan, *build.needs) > use->freeBytes;
+        use->freeBytes += cacheBytesOn(*newBackend);
+        if (Status fits = fitsDevice(build.plan, *model, own, *newBackend, *build.needs, *use); !fits)
             return fits;
     }
-    if (parts.cpu) // elsewhere they are those that the CPU would have
-        own.threads = (newHost ? newHost : newBackend)->threads();
-    if (Status ready = newBackend->prepare(model->model, own.precision, parts.device.value_or(ModelPart()),
-                                           progress, stop);
+    build.settings = std::move(own);
+    build.backend = std::move(newBackend);
+    if (!isTight)
+        return finish(std::move(build), progress, stop);
+    const KvCacheSettings before = engine.cache->settings();
+    if (Status shrunk = shrinkCache(); !shrunk)
+        return shrunk;
+    Status finished = finish(std::move(build), progress, stop);
+    if (!finished)
+        restoreCache(before);
+    return finished;
+}
+
+Status Session::State::finish(Build build, Progress *progress, const std::stop_token &stop)
+{
+    const ModelConfig &config = model->config();
+    SessionSettings &own = build.settings;
+    if (build.parts.cpu) // elsewhere they are those that the CPU would have
+        own.threads = (build.host ? build.host : build.backend)->threads();
+    if (Status ready = build.backend->prepare(model->model, own.precision,
+                                              build.parts.device.value_or(ModelPart()), progress, stop);
         !ready)
         return ready;
-    std::vector<TransformerPart> backends = {{newBackend, config.layers}};
-    if (newHost) {
-        if (Status ready = newHost->prepare(model->model, own.precision, *parts.cpu, progress, stop); !ready)
+    std::vector<TransformerPart> backends = {{build.backend, config.layers}};
+    if (build.host) {
+        if (Status ready = build.host->prepare(model->model, own.precision, *build.parts.cpu, progress, stop);
+            !ready)
             return ready;
-        backends = {{newBackend, *own.deviceLayers}, {newHost, config.layers}};
+        backends = {{build.backend, *own.deviceLayers}, {build.host, config.layers}};
     }
     auto transformer =
         Transformer::create(model->model, std::move(backends), own.batchTokens, progress, stop);
     if (!transformer)
         return tl::unexpected(transformer.error());
     KvCacheSettings room;
-    room.shape = kvShape(config, memory);
+    room.shape = kvShape(config, build.memory);
     room.contextTokens = own.contextTokens;
     room.sequences = own.sequences;
     room.batchTokens = own.batchTokens;
-    room.keyPhase = memory.keyPhase;
+    room.keyPhase = build.memory.keyPhase;
     auto cache = KvCache::create(room, (*transformer)->kvAllocators());
     if (!cache)
-        return tl::unexpected(withWhatFits(cache.error(), *newBackend, *newPlan, own));
+        return tl::unexpected(withWhatFits(cache.error(), *build.backend, build.plan, own));
 
     // All of it is there: what was before ends now.
     endRuns();
     if (!engine.logits || own.logitBudgetBytes != engine.settings.logitBudgetBytes)
         engine.logits = std::make_shared<LogitStore>(own.logitBudgetBytes);
-    engine.settings = own;
+    engine.settings = std::move(own);
     engine.cache = std::make_unique<KvCache>(std::move(*cache));
     engine.transformer = std::move(*transformer);
-    backend = std::move(newBackend);
-    host = std::move(newHost);
+    backend = std::move(build.backend);
+    host = std::move(build.host);
     measure(measuring);
-    plan = std::move(*newPlan);
-    deviceNeeds = std::move(needs);
+    plan = std::move(build.plan);
+    deviceNeeds = std::move(build.needs);
     tokenWeightBytes = weightBytesRead(*model->model);
     return {};
 }

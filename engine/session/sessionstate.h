@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include "engine/session/sessionplan.h"
 #include "engine/session/sessionrun.h"
 
 #include <map>
@@ -29,12 +30,27 @@ struct Session::State
     std::shared_ptr<const SamplerSettings> givenSettings,
         seededSettings; ///< the latter: the former with the active run's seed
 
+    /// What is about to take the place of what there is.
+    struct Build
+    {
+        SessionSettings settings;
+        SessionParts parts;
+        std::shared_ptr<Backend> backend, host;
+        std::optional<DeviceNeeds> needs;
+        RunMemorySettings memory;
+        MemoryPlan plan;
+    };
+
     bool isOwnThread() const { return std::this_thread::get_id() == thread; }
-    /// Plan, backend, cache and scratch for these settings; on an error all is as before. Where there is no
-    /// such backend, on the CPU.
+    /// Plan, backend, cache and scratch for these settings; on an error all is as before, but for the runs
+    /// where the cache had to go first. Where there is no such backend, on the CPU.
     Status build(const SessionSettings &settings, Progress *progress, const std::stop_token &stop);
     Status buildOn(std::shared_ptr<Backend> newBackend, SessionSettings own, Progress *progress,
                    const std::stop_token &stop);
+    Status finish(Build build, Progress *progress, const std::stop_token &stop);
+    std::uint64_t cacheBytesOn(const Backend &device) const;
+    Status shrinkCache();
+    void restoreCache(const KvCacheSettings &before);
     Status checkTokens(std::span<const TokenId> ids, std::string_view what) const;
     void endRuns();
     /// The run's seed is what counts: settings that carry another one are copied with it, once.

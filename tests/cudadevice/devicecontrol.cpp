@@ -43,7 +43,7 @@ bool canBe(const Settings &settings)
     return settings.devices == usual.devices && settings.driverVersion == usual.driverVersion &&
            settings.computeMajor == usual.computeMajor && settings.computeMinor == usual.computeMinor &&
            settings.multiprocessors == usual.multiprocessors && settings.cardBytes == usual.cardBytes &&
-           settings.loseAtLaunch == 0;
+           settings.failingAllocationsFrom == 0 && settings.loseAtLaunch == 0;
 }
 
 void reset(const Settings &settings)

@@ -36,9 +36,10 @@ struct Settings
     int multiprocessors = 16;
     std::size_t cardBytes = std::size_t{8} << 30;
     std::size_t contextBytes = 0; ///< of the card, that the first call that needs a context takes for good
-    std::int64_t failingAllocation = 0;     ///< the n-th from now on fails, as if the card were full; 0: none
-    std::int64_t failingHostAllocation = 0; ///< likewise, of page-locked host memory
-    std::int64_t loseAtLaunch = 0;          ///< the n-th launch from now on loses the device; 0: none
+    std::int64_t failingAllocation = 0; ///< the n-th from now on fails, as if the card were full; 0: none
+    std::int64_t failingAllocationsFrom = 0; ///< all from the n-th from now on; 0: none
+    std::int64_t failingHostAllocation = 0;  ///< likewise, of page-locked host memory
+    std::int64_t loseAtLaunch = 0;           ///< the n-th launch from now on loses the device; 0: none
     Completion completion = Completion::AtOnce;
     FaultReport faultReport = FaultReport::Printed;
 };

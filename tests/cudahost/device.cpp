@@ -101,6 +101,10 @@ bool Device::grant(std::size_t bytes)
 {
     if (settings.failingAllocation != 0 && --settings.failingAllocation == 0)
         return false;
+    if (settings.failingAllocationsFrom == 1)
+        return false;
+    if (settings.failingAllocationsFrom > 1)
+        --settings.failingAllocationsFrom;
     return bytes <= freeBytes();
 }
 
