@@ -230,7 +230,7 @@ void TestCudaMemory::operationsAreTimed()
     QVERIFY(measured.start.operations.isMeasured());
     QVERIFY(!measured.records.front().operations.isMeasured()); // the prefill did it
     QVERIFY(last.readBytes > session->kvBytes());
-    QVERIFY(!measured.start.device.empty());
+    QVERIFY(!measured.start.arithmetic.device.empty());
     QVERIFY(measured.start.deviceBytesPerSecond > 0.0);
     session->measureOperations(Measuring::Off);
     QVERIFY(!reply(*session, 3).records.back().operations.isMeasured());
