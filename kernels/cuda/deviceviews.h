@@ -32,22 +32,6 @@ struct QuantizedRows
     std::int32_t columns = 0;
 };
 
-/// The rows behind the first `count`.
-inline void skipRows(DeviceRows &rows, std::int64_t count)
-{
-    rows.data += count * rows.stride;
-    rows.rows -= static_cast<std::int32_t>(count);
-}
-
-inline void skipRows(QuantizedRows &rows, std::int64_t count)
-{
-    rows.high += count * rows.columns;
-    rows.low += count * rows.columns;
-    rows.scales += count;
-    rows.sums += count * rows.columns / 16;
-    rows.rows -= static_cast<std::int32_t>(count);
-}
-
 /// A weight matrix in device memory, in the planes of its type (see weightlayout.h).
 struct DeviceWeight
 {

@@ -24,20 +24,21 @@ struct ExactProduct
     DeviceRows input;
 };
 
-__device__ inline DeviceRows inputOfBlock(const ExactProduct &product)
+/// All rows, or the one of a pair.
+__device__ inline DeviceRows inputOf(const ExactProduct &product, std::int32_t pair)
 {
     DeviceRows input = product.input;
     if (product.pairs.chosen) {
-        input.data += inputRowOfBlock(product.pairs) * input.stride;
+        input.data += inputRowOf(product.pairs, pair) * input.stride;
         input.rows = 1;
     }
     return input;
 }
 
-__device__ inline void storeProduct(const ProductMatrix &matrix, std::int64_t row, std::int32_t inputRow,
-                                    float sum)
+__device__ inline void storeProduct(const ProductMatrix &matrix, std::int64_t row, std::int32_t pair,
+                                    std::int32_t inputRow, float sum)
 {
-    *outputOfBlock(matrix, row, inputRow) = matrix.bias ? sum + matrix.bias[row] : sum;
+    *outputOf(matrix, pair, inputRow, row) = matrix.bias ? sum + matrix.bias[row] : sum;
 }
 
 /// Row `row` of the input, units [first, first + 32) as far as there are, into a warp's tile.
@@ -116,8 +117,9 @@ __global__ void __launch_bounds__(productThreads, inputRows == 1 ? 0 : 2)
                                  product.steps, place.part * warpLanes + place.lane);
     }
     followPrevious();
-    const DeviceRows input = inputOfBlock(product);
-    const WeightPlanes planes = planesAt(weightsOfBlock(product.pairs, matrix), matrix.offsets);
+    const std::int32_t pair = pairOfBlock(product.pairs);
+    const DeviceRows input = inputOf(product, pair);
+    const WeightPlanes planes = planesAt(weightsOf(product.pairs, pair, matrix), matrix.offsets);
     WarpTile *tiles = scratch.tiles[place.warp];
     float sums[count] = {};
     const std::int32_t end = place.firstRow < matrix.rows ? product.steps : 0;
@@ -149,7 +151,7 @@ __global__ void __launch_bounds__(productThreads, inputRows == 1 ? 0 : 2)
     const std::int64_t row = place.firstRow + value / inputRows;
     const std::int32_t inputRow = value % inputRows;
     if (isWriter && row < matrix.rows && inputRow < input.rows)
-        storeProduct(matrix, row, inputRow, sum);
+        storeProduct(matrix, row, pair, inputRow, sum);
 }
 
 template <class Format, int inputRows>

@@ -34,16 +34,31 @@ struct ExpertProduct
     DeviceRows output;
 };
 
-/// Output row t · used + i = expert chosen[t · used + i] times input row t (`inputPerPair` 1: input row
-/// t · used + i), for 1 to mostProducts matrices of each expert. Exact: see multiplyExact.
-cudaError_t multiplyExpertsExact(const ExpertProduct *products, std::int32_t count,
-                                 const std::int32_t *chosen, std::int32_t used, std::int32_t inputPerPair,
+/// The pairs p = t · used + i of a token and one of its experts so that those of one expert come after each
+/// other: order[place] = p, pairs of lower experts first. For launches of many pairs, whose blocks then find
+/// the weights that they share in a cache. 1 ≤ experts ≤ mostGroupedExperts.
+constexpr std::int32_t mostGroupedExperts = 8192;
+cudaError_t groupPairs(const std::int32_t *chosen, std::int32_t pairs, std::int32_t experts,
+                       std::int32_t *order, cudaStream_t stream);
+
+/// Who computes what: output row p = expert chosen[p] times input row p / used, or, with an input row for
+/// each pair, input row p.
+struct ExpertPairs
+{
+    const std::int32_t *chosen = nullptr;
+    const std::int32_t *order = nullptr; ///< in which pairs are computed (see groupPairs); null: as they come
+    std::int32_t used = 0;               ///< experts of a token
+    bool hasOwnInput = false;            ///< an input row for each pair, not for each token
+};
+
+/// For 1 to mostProducts matrices of each expert. Exact: see multiplyExact.
+cudaError_t multiplyExpertsExact(const ExpertProduct *products, std::int32_t count, const ExpertPairs &pairs,
                                  DeviceRows input, cudaStream_t stream);
 
 /// The same with rounded activations: see multiplyQuantized.
 cudaError_t multiplyExpertsQuantized(const ExpertProduct *products, std::int32_t count,
-                                     const std::int32_t *chosen, std::int32_t used, std::int32_t inputPerPair,
-                                     const QuantizedRows &input, cudaStream_t stream);
+                                     const ExpertPairs &pairs, const QuantizedRows &input,
+                                     cudaStream_t stream);
 
 /// output[t] = Σ_i weights[t · used + i] · rows[t · used + i]
 cudaError_t combineExperts(DeviceRows rows, const float *weights, std::int32_t used, DeviceRows output,

@@ -50,8 +50,9 @@ __global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduc
             bringCloser(matrix.weights + rowOfGroup(r) * product.rowBytes + first * sizeof(uint4));
     }
     followPrevious();
-    const std::byte *weights = weightsOfBlock(product.pairs, matrix);
-    const DeviceRows input = inputOfBlock(product);
+    const std::int32_t pair = pairOfBlock(product.pairs);
+    const std::byte *weights = weightsOf(product.pairs, pair, matrix);
+    const DeviceRows input = inputOf(product, pair);
     float sums[count] = {};
     for (std::int32_t step = first; step < end; step += warpLanes << matrix.splitShift) {
         uint4 raw[groupRows];
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(productThreads) plainProductKernel(ExactProduc
     const std::int64_t row = place.firstRow + value / inputRows;
     const std::int32_t inputRow = value % inputRows;
     if (isWriter && row < matrix.rows && inputRow < input.rows)
-        storeProduct(matrix, row, inputRow, sum);
+        storeProduct(matrix, row, pair, inputRow, sum);
 }
 
 template <class Plain, int inputRows>

@@ -13,11 +13,13 @@
 namespace tokenloupe::cuda {
 
 /// With `chosen`: products for each pair p of a token and one of its experts, of the matrices of expert
-/// chosen[p], with input row p / inputDivisor and output row p; blockIdx.y is the pair. Without: of all rows
-/// of the input.
+/// chosen[p], with input row p / inputDivisor and output row p. Blocks take their pairs along blockIdx.y, in
+/// `order`; null: as they come. Without: of all rows of the input.
 struct ProductPairs
 {
     const std::int32_t *chosen = nullptr;
+    const std::int32_t *order = nullptr;
+    std::int32_t first = 0; ///< of a launch
     std::int32_t count = 1;
     std::int32_t inputDivisor = 1;
 };
@@ -69,22 +71,32 @@ __device__ inline ProductBlock productBlock(const ProductMatrix (&matrices)[most
     return mine;
 }
 
-__device__ inline const std::byte *weightsOfBlock(const ProductPairs &pairs, const ProductMatrix &matrix)
+/// 0 where there are no experts.
+__device__ inline std::int32_t pairOfBlock(const ProductPairs &pairs)
 {
-    return pairs.chosen ? matrix.experts[pairs.chosen[blockIdx.y]] : matrix.weights;
+    if (!pairs.chosen)
+        return 0;
+    const std::int32_t place = pairs.first + static_cast<std::int32_t>(blockIdx.y);
+    return pairs.order ? pairs.order[place] : place;
 }
 
-/// The first of a block's input rows.
-__device__ inline std::int32_t inputRowOfBlock(const ProductPairs &pairs)
+__device__ inline const std::byte *weightsOf(const ProductPairs &pairs, std::int32_t pair,
+                                             const ProductMatrix &matrix)
 {
-    return pairs.chosen ? static_cast<std::int32_t>(blockIdx.y) / pairs.inputDivisor : 0;
+    return pairs.chosen ? matrix.experts[pairs.chosen[pair]] : matrix.weights;
 }
 
-/// Where the sum of output row `row` goes, for row `t` of a block's input rows.
-__device__ inline float *outputOfBlock(const ProductMatrix &matrix, std::int64_t row, std::int32_t t)
+/// The first of a pair's input rows.
+__device__ inline std::int32_t inputRowOf(const ProductPairs &pairs, std::int32_t pair)
 {
-    // note: blockIdx.y is 0 where there are no experts.
-    return matrix.output + (blockIdx.y + t) * matrix.outputStride + row;
+    return pairs.chosen ? pair / pairs.inputDivisor : 0;
+}
+
+/// Where the sum of output row `row` goes, for row `t` of the input rows.
+__device__ inline float *outputOf(const ProductMatrix &matrix, std::int32_t pair, std::int32_t t,
+                                  std::int64_t row)
+{
+    return matrix.output + static_cast<std::int64_t>(pair + t) * matrix.outputStride + row;
 }
 
 /// Pairs of one launch; more of them take several.
@@ -99,21 +111,13 @@ cudaError_t launchProducts(void (*kernel)(Product), Product product, std::int32_
     LaunchShape shape;
     shape.block = dim3(productThreads);
     shape.sharedBytes = sharedBytes;
-    ProductPairs &pairs = product.pairs;
-    for (std::int32_t left = pairs.count; left > 0;) {
-        // A whole number of tokens, so that the pairs' input rows begin with a row of their own.
-        const std::int32_t most = mostLaunchPairs / pairs.inputDivisor * pairs.inputDivisor;
-        const std::int32_t now = std::min(left, most);
+    for (std::int32_t left = product.pairs.count; left > 0;) {
+        const std::int32_t now = std::min(left, mostLaunchPairs);
         shape.grid = dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(now));
         if (const cudaError_t started = launch(kernel, shape, stream, product); started != cudaSuccess)
             return started;
         left -= now;
-        if (!pairs.chosen)
-            continue;
-        pairs.chosen += now;
-        skipRows(product.input, now / pairs.inputDivisor);
-        for (ProductMatrix &matrix : product.matrices)
-            matrix.output += now * matrix.outputStride;
+        product.pairs.first += now;
     }
     return cudaSuccess;
 }

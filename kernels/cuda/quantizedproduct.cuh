@@ -113,8 +113,9 @@ __global__ void __launch_bounds__(productThreads, inputRows <= 2 ? 4 : 3)
     }
     followPrevious();
     // note: experts are for one row at a time, so that the other kernels know nothing of them.
-    const std::int32_t firstInput = inputRows == 1 ? inputRowOfBlock(product.pairs) : 0;
-    const std::byte *weights = inputRows == 1 ? weightsOfBlock(product.pairs, matrix) : matrix.weights;
+    const std::int32_t pair = inputRows == 1 ? pairOfBlock(product.pairs) : 0;
+    const std::int32_t firstInput = inputRows == 1 ? inputRowOf(product.pairs, pair) : 0;
+    const std::byte *weights = inputRows == 1 ? weightsOf(product.pairs, pair, matrix) : matrix.weights;
     const WeightPlanes planes = planesAt(weights, matrix.offsets);
     float sums[count] = {};
     if (place.firstRow < matrix.rows) {
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(productThreads, inputRows <= 2 ? 4 : 3)
     if (!isWriter || row >= matrix.rows || t >= product.input.rows)
         return;
     const float added = matrix.bias ? matrix.bias[row] : 0.0F;
-    *outputOfBlock(matrix, row, t) = fmaf(sum, product.input.scales[firstInput + t], added);
+    *outputOf(matrix, pair, t, row) = fmaf(sum, product.input.scales[firstInput + t], added);
 }
 
 template <class Format, int inputRows>

@@ -13,6 +13,7 @@ set(tokenloupe_cuda_sources
     earlylaunch.cpp
     elementwise.cu
     expertproducts.cu
+    grouppairs.cu
     matrixproduct.cpp
     norm.cu
     packcodebooks.cpp

@@ -91,8 +91,8 @@ void EngineHost::Worker::configureNow(const SessionSettings &settings, const std
     if (loads)
         beginWork(EngineState::Loading);
     if (const Status done = reconfigure(settings, loads ? &m_progress : nullptr, stop); !done) {
-        if (loads)
-            setState(EngineState::Idle);
+        m_hasRun = m_hasRun && !m_session->openRuns().empty(); // the old cache may have had to go first
+        setState(EngineState::Idle);
         tellNotConfigured(done.error(), settings);
         return;
     }

@@ -115,7 +115,7 @@ private:
                       const cuda::AttentionShape &shape, const cuda::StepState *state,
                       cuda::DeviceRows output);
     Status summarizeLogits();
-    Status multiplyExperts(Activations input, const ExpertParams &params, const std::int32_t *chosen);
+    Status multiplyExperts(Activations input, const ExpertParams &params, cuda::ExpertPairs pairs);
 
     CudaDevice m_device;
     std::shared_ptr<CudaQueue> m_queue;

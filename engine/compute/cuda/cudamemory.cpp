@@ -135,7 +135,7 @@ std::optional<DeviceNeeds> CudaBackend::needs(const Model &model, Precision prec
                                       .bytes);
     });
     const std::uint64_t routes =
-        2 * ((std::uint64_t(batchTokens) * config.expertsUsed * sizeof(float) + 255) / 256 * 256);
+        3 * ((std::uint64_t(batchTokens) * config.expertsUsed * sizeof(float) + 255) / 256 * 256);
 
     DeviceNeeds needs;
     needs.device = m_device.name;

@@ -120,10 +120,15 @@ void TestCudaModel::longPrompts_data()
 {
     QTest::addColumn<int>("precision");
     QTest::addColumn<int>("major");
+    QTest::addColumn<int>("completion");
     QTest::addColumn<double>("bound");
-    QTest::newRow("exact") << int(Precision::Exact) << 9 << 1e-4;
-    QTest::newRow("fast") << int(Precision::Fast) << 9 << 3e-2;
-    QTest::newRow("fast, without tensor cores") << int(Precision::Fast) << 7 << 3e-2;
+    const int atOnce = int(cudahost::Completion::AtOnce);
+    const int deferred = int(cudahost::Completion::Deferred); // kernels begin before those in front have run
+    QTest::newRow("exact") << int(Precision::Exact) << 9 << atOnce << 1e-4;
+    QTest::newRow("exact, deferred") << int(Precision::Exact) << 9 << deferred << 1e-4;
+    QTest::newRow("fast") << int(Precision::Fast) << 9 << atOnce << 3e-2;
+    QTest::newRow("fast, deferred") << int(Precision::Fast) << 9 << deferred << 3e-2;
+    QTest::newRow("fast, without tensor cores") << int(Precision::Fast) << 7 << atOnce << 3e-2;
 }
 
 /// Many rows at once: products by cuBLAS, attention in tiles.
@@ -131,11 +136,13 @@ void TestCudaModel::longPrompts()
 {
     QFETCH(int, precision);
     QFETCH(int, major);
+    QFETCH(int, completion);
     QFETCH(double, bound);
     TOKENLOUPE_NEED_SHARED(folder, "models/stories260K");
     cudahost::Settings settings;
     settings.computeMajor = major;
     settings.computeMinor = 5;
+    settings.completion = static_cast<cudahost::Completion>(completion);
     if (!cudahost::canBe(settings))
         QSKIP("for a device that the host plays");
     cudahost::reset(settings);
@@ -166,6 +173,9 @@ void TestCudaModel::architectures_data()
 void TestCudaModel::architectures()
 {
     QFETCH(QString, name);
+    cudahost::Settings settings;
+    settings.completion = cudahost::Completion::Deferred; // kernels begin before those in front have run
+    cudahost::reset(settings);
     TinyArchitecture architecture = tinyArchitectureNamed(name.toStdString());
     architecture.headSize = 16; // the device takes no odd ones
     QTemporaryDir folder;

@@ -245,9 +245,9 @@ void TestCudaMultiply::expertsOfRoundedRows_data()
     QTest::addColumn<int>("launches");
     const int q4 = int(TensorType::Q4_0);
     const int q8 = int(TensorType::Q8_0);
-    // Routes, rounding, gate and up, activation with rounding, down, the join.
+    // Routes, rounding, gate and up, activation with rounding, down, the join; of many the order too.
     QTest::newRow("one token") << 1 << q4 << q8 << 6;
-    QTest::newRow("many tokens") << 20 << q4 << q8 << 6;
+    QTest::newRow("many tokens") << 20 << q4 << q8 << 7;
     QTest::newRow("types that differ") << 2 << q8 << q4 << 8;
     QTest::newRow("one that is not rounded") << 2 << int(TensorType::F16) << int(TensorType::F16) << 7;
 }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <random>
 
 using namespace tokenloupe;
 using namespace tokenloupe::cuda;
@@ -66,6 +67,8 @@ private slots:
     void routesOfNoNumbers();
     void multiplies_data();
     void multiplies();
+    void groups_data();
+    void groups();
     void manyPairs();
     void manyRoundedPairs();
     void combines();
@@ -177,8 +180,10 @@ void TestExpertProducts::multiplies()
     const DeviceValues<const std::byte *> pointers(data);
     const std::vector<std::int32_t> chosen = {1, 4, 0, 1, 2, 3};
     const DeviceValues<std::int32_t> deviceChosen(chosen);
-    for (const int inputPerPair : {0, 1}) {
-        const int inputs = inputPerPair != 0 ? tokens * used : tokens;
+    const DeviceValues<std::int32_t> order(std::vector<std::int32_t>{5, 0, 2, 4, 1, 3});
+    for (const bool hasOwnInput : {false, true}) {
+        const int inputs = hasOwnInput ? tokens * used : tokens;
+        const ExpertPairs pairs{deviceChosen.data(), hasOwnInput ? order.data() : nullptr, used, hasOwnInput};
         const std::vector<float> values = randomFloats(std::size_t(inputs * columns), 2.0F, 150U);
         const DeviceValues<float> input(values);
         std::optional<QuantizedCase> rounded;
@@ -187,14 +192,13 @@ void TestExpertProducts::multiplies()
         const DeviceValues<float> output(std::size_t(tokens * used * outputs));
         const ExpertProduct one{{pointers.data(), type, experts, outputs, columns},
                                 deviceRows(output, tokens * used, outputs)};
-        QCOMPARE(isRounded ? multiplyExpertsQuantized(&one, 1, deviceChosen.data(), used, inputPerPair,
-                                                      rounded->rows(), nullptr)
-                           : multiplyExpertsExact(&one, 1, deviceChosen.data(), used, inputPerPair,
-                                                  deviceRows(input, inputs, columns), nullptr),
+        QCOMPARE(isRounded
+                     ? multiplyExpertsQuantized(&one, 1, pairs, rounded->rows(), nullptr)
+                     : multiplyExpertsExact(&one, 1, pairs, deviceRows(input, inputs, columns), nullptr),
                  cudaSuccess);
         const std::vector<float> got = output.read();
         for (int pair = 0; pair < tokens * used; ++pair) {
-            const int row = inputPerPair != 0 ? pair : pair / used;
+            const int row = hasOwnInput ? pair : pair / used;
             const std::vector<double> x =
                 isRounded ? rounded->row(row)
                           : asDoubles(values, std::size_t(row * columns), std::size_t(columns));
@@ -210,7 +214,47 @@ void TestExpertProducts::multiplies()
     QVERIFY2(faults.empty(), faults.c_str());
 }
 
-/// More pairs than a grid has room for along y: several launches, each with whole tokens.
+void TestExpertProducts::groups_data()
+{
+    QTest::addColumn<int>("pairs");
+    QTest::addColumn<int>("experts");
+    for (const auto &[pairs, experts] : {std::pair{1, 1},
+                                         {7, 3},
+                                         {900, 8},
+                                         {4096, 128},
+                                         {5000, 1024},
+                                         {30, 1500},
+                                         {6000, int(mostGroupedExperts)}})
+        QTest::addRow("%d of %d", pairs, experts) << pairs << experts;
+}
+
+/// Each pair once, lower experts first.
+void TestExpertProducts::groups()
+{
+    QFETCH(int, pairs);
+    QFETCH(int, experts);
+    std::mt19937 random{7U};
+    std::vector<std::int32_t> chosen;
+    // Some of them are never chosen, one often.
+    for (int i = 0; i < pairs; ++i)
+        chosen.push_back(i % 5 == 0 ? experts / 2 : std::int32_t(random() % unsigned(experts)) / 2 * 2);
+    const DeviceValues<std::int32_t> deviceChosen(chosen);
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        cudahost::setSeed(seed);
+        const DeviceValues<std::int32_t> order{std::size_t(pairs)};
+        QCOMPARE(groupPairs(deviceChosen.data(), pairs, experts, order.data(), nullptr), cudaSuccess);
+        std::vector<std::int32_t> got = order.read();
+        for (std::size_t i = 0; i + 1 < got.size(); ++i)
+            QVERIFY(chosen[std::size_t(got[i])] <= chosen[std::size_t(got[i + 1])]);
+        std::sort(got.begin(), got.end());
+        for (std::size_t i = 0; i < got.size(); ++i)
+            QCOMPARE(got[i], std::int32_t(i));
+    }
+    const std::string faults = deviceFaults();
+    QVERIFY2(faults.empty(), faults.c_str());
+}
+
+/// More pairs than a grid has room for along y: several launches, in the order that is asked for.
 void TestExpertProducts::manyPairs()
 {
     constexpr int used = 2;
@@ -232,13 +276,16 @@ void TestExpertProducts::manyPairs()
     const ExpertProduct product{{pointers.data(), TensorType::F32, 2, 1, columns},
                                 deviceRows(output, tokens * used, 1)};
     cudahost::recordLaunches();
-    QCOMPARE(multiplyExpertsExact(&product, 1, deviceChosen.data(), used, 0,
+    std::vector<std::int32_t> backwards(std::size_t(tokens * used));
+    std::iota(backwards.rbegin(), backwards.rend(), 0);
+    const DeviceValues<std::int32_t> order(backwards);
+    QCOMPARE(multiplyExpertsExact(&product, 1, {deviceChosen.data(), order.data(), used, false},
                                   deviceRows(input, tokens, columns), nullptr),
              cudaSuccess);
     const std::vector<cudahost::LaunchRecord> launches = cudahost::takeLaunches();
     QCOMPARE(launches.size(), std::size_t(2));
-    QCOMPARE(launches[0].grid.y, 65534U);
-    QCOMPARE(launches[1].grid.y, 2U);
+    QCOMPARE(launches[0].grid.y, 65535U);
+    QCOMPARE(launches[1].grid.y, 1U);
     const std::vector<float> got = output.read();
     for (int pair = 0; pair < tokens * used; ++pair) {
         const double weight = pair % 2 == 0 ? one.row(0)[0] : two.row(0)[0];
@@ -263,7 +310,8 @@ void TestExpertProducts::manyRoundedPairs()
     const DeviceValues<float> output(std::size_t{tokens});
     const ExpertProduct product{{pointers.data(), TensorType::Q8_0, 2, 1, columns},
                                 deviceRows(output, tokens, 1)};
-    QCOMPARE(multiplyExpertsQuantized(&product, 1, deviceChosen.data(), 1, 0, input.rows(), nullptr),
+    QCOMPARE(multiplyExpertsQuantized(&product, 1, {deviceChosen.data(), nullptr, 1, false}, input.rows(),
+                                      nullptr),
              cudaSuccess);
     const std::vector<float> got = output.read();
     for (const int token : {0, 1, 65534, 65535, 65536}) {
@@ -310,28 +358,30 @@ void TestExpertProducts::wrongCalls()
     const DeviceExperts experts{pointers.data(), TensorType::Q8_0, 3, 4, 64};
     const DeviceRows input = deviceRows(floats, 2, 64);
     const DeviceRows output = deviceRows(floats, 4, 4, 0, 512);
-    const auto multiply = [&](const DeviceExperts &e, int used, int perPair, DeviceRows x, DeviceRows y) {
+    const auto multiply = [&](const DeviceExperts &e, int used, bool hasOwnInput, DeviceRows x,
+                              DeviceRows y) {
         const ExpertProduct one{e, y};
-        return multiplyExpertsExact(&one, 1, chosen.data(), used, perPair, x, nullptr);
+        return multiplyExpertsExact(&one, 1, {chosen.data(), nullptr, used, hasOwnInput}, x, nullptr);
     };
-    QCOMPARE(multiply(experts, 2, 0, input, output), cudaSuccess);
-    QCOMPARE(multiply(experts, 2, 1, input, output), cudaErrorInvalidValue);
-    QCOMPARE(multiply(experts, 1, 0, input, output), cudaErrorInvalidValue);
-    QCOMPARE(multiply(experts, 4, 0, deviceRows(floats, 1, 64), output), cudaErrorInvalidValue);
-    QCOMPARE(multiply(experts, 0, 0, input, output), cudaErrorInvalidValue);
-    QCOMPARE(multiply({nullptr, TensorType::Q8_0, 3, 4, 64}, 2, 0, input, output), cudaErrorInvalidValue);
-    QCOMPARE(multiply({pointers.data(), TensorType::I16, 3, 4, 64}, 2, 0, input, output),
+    QCOMPARE(multiply(experts, 2, false, input, output), cudaSuccess);
+    QCOMPARE(multiply(experts, 2, true, input, output), cudaErrorInvalidValue);
+    QCOMPARE(multiply(experts, 1, false, input, output), cudaErrorInvalidValue);
+    QCOMPARE(multiply(experts, 4, false, deviceRows(floats, 1, 64), output), cudaErrorInvalidValue);
+    QCOMPARE(multiply(experts, 0, false, input, output), cudaErrorInvalidValue);
+    QCOMPARE(multiply({nullptr, TensorType::Q8_0, 3, 4, 64}, 2, false, input, output), cudaErrorInvalidValue);
+    QCOMPARE(multiply({pointers.data(), TensorType::I16, 3, 4, 64}, 2, false, input, output),
              cudaErrorInvalidValue);
-    QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 32), output), cudaErrorInvalidValue);
-    QCOMPARE(multiply(experts, 2, 0, deviceRows(floats, 2, 64, 66), output), cudaErrorInvalidValue);
-    QCOMPARE(multiply(experts, 2, 0, input, deviceRows(floats, 4, 5)), cudaErrorInvalidValue);
+    QCOMPARE(multiply(experts, 2, false, deviceRows(floats, 2, 32), output), cudaErrorInvalidValue);
+    QCOMPARE(multiply(experts, 2, false, deviceRows(floats, 2, 64, 66), output), cudaErrorInvalidValue);
+    QCOMPARE(multiply(experts, 2, false, input, deviceRows(floats, 4, 5)), cudaErrorInvalidValue);
     const ExpertProduct one{experts, output};
-    QCOMPARE(multiplyExpertsExact(&one, 1, nullptr, 2, 0, input, nullptr), cudaErrorInvalidValue);
+    QCOMPARE(multiplyExpertsExact(&one, 1, {nullptr, nullptr, 2, false}, input, nullptr),
+             cudaErrorInvalidValue);
 
     const QuantizedCase rounded(std::vector<float>(128, 1.0F), 2, 64);
     const auto multiplyRounded = [&](const ExpertProduct &product, const std::int32_t *ids, int used,
                                      const QuantizedRows &x) {
-        return multiplyExpertsQuantized(&product, 1, ids, used, 0, x, nullptr);
+        return multiplyExpertsQuantized(&product, 1, {ids, nullptr, used, false}, x, nullptr);
     };
     QCOMPARE(multiplyRounded(one, chosen.data(), 2, rounded.rows()), cudaSuccess);
     QCOMPARE(multiplyRounded(one, nullptr, 2, rounded.rows()), cudaErrorInvalidValue);
@@ -339,6 +389,14 @@ void TestExpertProducts::wrongCalls()
     QCOMPARE(multiplyRounded(one, chosen.data(), 2, QuantizedRows()), cudaErrorInvalidValue);
     const ExpertProduct plain{{pointers.data(), TensorType::F16, 3, 4, 64}, output};
     QCOMPARE(multiplyRounded(plain, chosen.data(), 2, rounded.rows()), cudaErrorInvalidValue);
+
+    const DeviceValues<std::int32_t> order(4);
+    QCOMPARE(groupPairs(nullptr, 4, 3, order.data(), nullptr), cudaErrorInvalidValue);
+    QCOMPARE(groupPairs(chosen.data(), 4, 3, nullptr, nullptr), cudaErrorInvalidValue);
+    QCOMPARE(groupPairs(chosen.data(), 0, 3, order.data(), nullptr), cudaErrorInvalidValue);
+    QCOMPARE(groupPairs(chosen.data(), 4, 0, order.data(), nullptr), cudaErrorInvalidValue);
+    QCOMPARE(groupPairs(chosen.data(), 4, mostGroupedExperts + 1, order.data(), nullptr),
+             cudaErrorInvalidValue);
 
     const auto route = [&](DeviceRows router, int used) {
         return routeTokens(router, used, RouteWeighting::OfAll, chosen.data(), floats.data(), nullptr);

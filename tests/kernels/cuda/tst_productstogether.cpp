@@ -192,7 +192,7 @@ void TestProductsTogether::expertsTogether()
                 {{{first.data(), type, 4, outputs[0], columns}, deviceRows(gate, tokens * used, outputs[0])},
                  {{second.data(), type, 4, outputs[1], columns}, deviceRows(up, tokens * used, outputs[1])}}};
             for (std::size_t i = 0; i < products.size(); i += std::size_t(count))
-                QCOMPARE(multiplyExpertsExact(&products[i], count, chosen.data(), used, 0,
+                QCOMPARE(multiplyExpertsExact(&products[i], count, {chosen.data(), nullptr, used, false},
                                               deviceRows(input, tokens, columns), nullptr),
                          cudaSuccess);
             results[std::size_t(count - 1)] = {gate.read(), up.read()};
@@ -232,8 +232,8 @@ void TestProductsTogether::wrongCalls()
     const DeviceValues<const std::byte *> places(std::vector<const std::byte *>(2, first.weight().data));
     const DeviceValues<std::int32_t> chosen(std::vector<std::int32_t>{0, 1});
     const auto experts = [&](const std::vector<ExpertProduct> &products) {
-        return multiplyExpertsExact(products.data(), std::int32_t(products.size()), chosen.data(), 1, 0,
-                                    deviceRows(input, 2, 256), nullptr);
+        return multiplyExpertsExact(products.data(), std::int32_t(products.size()),
+                                    {chosen.data(), nullptr, 1, false}, deviceRows(input, 2, 256), nullptr);
     };
     const ExpertProduct fine{{places.data(), TensorType::Q8_0, 2, 4, 256}, two};
     const ExpertProduct typed{{places.data(), TensorType::Q4_0, 2, 4, 256}, two};
