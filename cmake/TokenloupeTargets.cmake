@@ -120,9 +120,12 @@ function(tokenloupe_moc_test name)
     endforeach()
 endfunction()
 
-# tokenloupe_test(NAME SOURCES… LIBS … [GUI] [LABELS …]): a Qt Test program, run offscreen.
+# tokenloupe_test(NAME SOURCES… LIBS … [GUI] [LOGIC] [LABELS …]): a Qt Test program, run offscreen.
+# LOGIC: what it tests calls no kernel and starts no thread, so it is the same code with the same optimisation in the dev
+# and the asan preset, and a run under the sanitizers says all that another could. With TOKENLOUPE_LOGIC_TESTS off it
+# is built only when asked for by name.
 function(tokenloupe_test name)
-    cmake_parse_arguments(arg "GUI" "" "SOURCES;LIBS;LABELS" ${ARGN})
+    cmake_parse_arguments(arg "GUI;LOGIC" "" "SOURCES;LIBS;LABELS" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     tokenloupe_moc_test(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE tokenloupe_options tokenloupe_testsupport Qt6::Test ${arg_LIBS})
@@ -133,6 +136,10 @@ function(tokenloupe_test name)
         tokenloupe_use_precompiled(${name} guitest)
     else()
         tokenloupe_use_precompiled(${name} test)
+    endif()
+    if(arg_LOGIC AND NOT TOKENLOUPE_LOGIC_TESTS)
+        set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+        return()
     endif()
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS "${arg_LABELS}"

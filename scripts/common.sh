@@ -37,7 +37,8 @@ install_packages() {
         fail "apt-get could not install: ${missing[*]}"
 }
 
-# build_preset NAME [TARGET…]
+# build_preset NAME [TARGET…]: configures the folder first where that was not done yet, with $configure_options.
+configure_options=()
 build_preset() {
     local preset=$1
     shift
@@ -48,7 +49,7 @@ build_preset() {
     fi
     if [[ ! -f $folder/build.ninja ]] || ((${#fresh[@]})); then
         say "configuring the $preset build"
-        (cd "$project_root" && cmake --preset "$preset" "${fresh[@]}") >&2 ||
+        (cd "$project_root" && cmake --preset "$preset" "${fresh[@]}" "${configure_options[@]}") >&2 ||
             fail "cmake could not configure the $preset build"
         printf '%s\n' "${CUDACXX:-}" >"$folder/nvcc-tried"
     fi
