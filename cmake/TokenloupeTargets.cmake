@@ -41,8 +41,10 @@ if(TOKENLOUPE_WERROR)
     target_compile_options(tokenloupe_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(TOKENLOUPE_SANITIZE)
-    target_compile_options(tokenloupe_options INTERFACE -fsanitize=${TOKENLOUPE_SANITIZE} -fno-omit-frame-pointer
-        -fno-sanitize-recover=all)
+    # A target with the property TOKENLOUPE_UNWATCHED is compiled without the checks; what it calls has them.
+    set(checks -fsanitize=${TOKENLOUPE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_compile_options(tokenloupe_options INTERFACE
+        "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:TOKENLOUPE_UNWATCHED>>>:${checks}>")
     target_link_options(tokenloupe_options INTERFACE -fsanitize=${TOKENLOUPE_SANITIZE})
 endif()
 target_include_directories(tokenloupe_options INTERFACE ${PROJECT_SOURCE_DIR})
