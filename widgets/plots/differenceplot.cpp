@@ -4,6 +4,7 @@
 #include "widgets/plots/plotannotations.h"
 #include "widgets/plots/plotticker.h"
 #include "widgets/plots/powerscale.h"
+#include "widgets/plots/spanbars.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 
@@ -40,6 +41,11 @@ void DifferencePlot::setSpans(std::vector<DifferenceSpan> spans)
     for (const DifferenceSpan &span : m_spans)
         m_bars->spans.push_back({span.from, span.to, span.low / m_divisor, span.high / m_divisor});
     dataChanged();
+}
+
+int DifferencePlot::drawnBars() const
+{
+    return m_bars->drawn;
 }
 
 void DifferencePlot::applyColors()

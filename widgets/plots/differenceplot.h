@@ -2,11 +2,12 @@
 #pragma once
 
 #include "widgets/plots/plot.h"
-#include "widgets/plots/spanbars.h"
 
 #include <vector>
 
 namespace tokenloupe {
+
+class SpanBars;
 
 /// What the logits of a part of the axis differ by, from the least to the most.
 struct DifferenceSpan
@@ -26,7 +27,7 @@ public:
     explicit DifferencePlot(const QString &accessibleName, QWidget *parent = nullptr);
 
     void setSpans(std::vector<DifferenceSpan> spans); ///< by rising logit
-    int drawnBars() const { return m_bars->drawn; }   ///< (tests)
+    int drawnBars() const;                            ///< (tests)
 
 protected:
     PlotRange fullX() const override;
@@ -37,8 +38,8 @@ protected:
 
 private:
     std::vector<DifferenceSpan> m_spans;
-    double m_divisor = 1.0; // of the y axis
-    SpanBars *m_bars = nullptr;
+    double m_divisor = 1.0;     // of the y axis
+    SpanBars *m_bars = nullptr; ///< owned by the chart
 };
 
 } // namespace tokenloupe

@@ -4,6 +4,7 @@
 #include "widgets/plots/plotannotations.h"
 #include "widgets/plots/plotticker.h"
 #include "widgets/plots/powerscale.h"
+#include "widgets/plots/spanbars.h"
 #include "widgets/theme/numbers.h"
 #include "widgets/theme/theme.h"
 
@@ -104,6 +105,11 @@ int DivergencePlot::barAt(double x) const
             best = static_cast<int>(i);
     }
     return best;
+}
+
+int DivergencePlot::drawnBars() const
+{
+    return m_bars->drawn;
 }
 
 void DivergencePlot::applyColors()

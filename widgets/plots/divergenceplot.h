@@ -2,11 +2,12 @@
 #pragma once
 
 #include "widgets/plots/plot.h"
-#include "widgets/plots/spanbars.h"
 
 #include <vector>
 
 namespace tokenloupe {
+
+class SpanBars;
 
 /// The divergence at one position of a text.
 struct DivergenceBar
@@ -30,8 +31,8 @@ public:
     void setBars(std::vector<DivergenceBar> bars, int length);
     /// Where the prompt ends: positions before it are the prompt's.
     void setPromptLength(int positions);
-    void setSelected(int position);                 ///< from 0; -1: none
-    int drawnBars() const { return m_bars->drawn; } ///< (tests)
+    void setSelected(int position); ///< from 0; -1: none
+    int drawnBars() const;          ///< (tests)
 
 Q_SIGNALS:
     void positionClicked(int position); ///< from 0
@@ -54,7 +55,7 @@ private:
     int m_prompt = 0;
     int m_selected = -1;
     double m_divisor = 1.0;
-    SpanBars *m_bars = nullptr;
+    SpanBars *m_bars = nullptr; ///< owned by the chart
 };
 
 } // namespace tokenloupe
