@@ -168,8 +168,8 @@ void TestCudaModel::architectures_data()
         QTest::newRow(model.name.c_str()) << QString::fromStdString(model.name);
 }
 
-/// All logits of a prompt at once, in twos, and one by one; with all layers on the device and with the first
-/// few, where scales, positions and norms of the embedding and caps of the logits are the CPU's.
+/// All logits of a prompt at once, in twos, and one by one; in fives with the first few layers on the device,
+/// where scales, positions and norms of the embedding and caps of the logits are the CPU's.
 void TestCudaModel::architectures()
 {
     QFETCH(QString, name);
@@ -193,7 +193,9 @@ void TestCudaModel::architectures()
         options.backend = hostedBackend();
         options.backendLayers = layers; // 0: all
         RunModel onDevice(*model, options);
-        for (const std::uint32_t batch : {12U, 2U}) {
+        const std::vector<std::uint32_t> batches =
+            layers == 0 ? std::vector<std::uint32_t>{12, 2} : std::vector<std::uint32_t>{5};
+        for (const std::uint32_t batch : batches) {
             onDevice.cache().truncate(onDevice.sequence(), 0);
             const double worst = worstDifference(onDevice.feedAll(ids, batch), expected);
             QVERIFY2(
@@ -201,8 +203,10 @@ void TestCudaModel::architectures()
                 qPrintable(
                     QStringLiteral("%1 layers, batches of %2: off by %3").arg(layers).arg(batch).arg(worst)));
         }
-        onDevice.cache().truncate(onDevice.sequence(), 0);
-        QVERIFY(worstDifference(onDevice.feed(ids, 1), expectedLast) < 2e-3);
+        if (layers == 0) {
+            onDevice.cache().truncate(onDevice.sequence(), 0);
+            QVERIFY(worstDifference(onDevice.feed(ids, 1), expectedLast) < 2e-3);
+        }
     }
 }
 

@@ -70,7 +70,6 @@ private slots:
     void groups_data();
     void groups();
     void manyPairs();
-    void manyRoundedPairs();
     void combines();
     void wrongCalls();
 };
@@ -290,33 +289,6 @@ void TestExpertProducts::manyPairs()
     for (int pair = 0; pair < tokens * used; ++pair) {
         const double weight = pair % 2 == 0 ? one.row(0)[0] : two.row(0)[0];
         TOKENLOUPE_COMPARE_EXACT(got[std::size_t(pair)], float(weight * (pair / 2)));
-    }
-}
-
-/// The same with rounded rows, each of which has planes, a scale and sums of its own.
-void TestExpertProducts::manyRoundedPairs()
-{
-    constexpr int tokens = 65537;
-    constexpr int columns = 32;
-    const PackedMatrix one(TensorType::Q8_0, 1, columns, 163U);
-    const PackedMatrix two(TensorType::Q8_0, 1, columns, 164U);
-    const DeviceValues<const std::byte *> pointers(
-        std::vector<const std::byte *>{one.weight().data, two.weight().data});
-    std::vector<std::int32_t> chosen;
-    for (int token = 0; token < tokens; ++token)
-        chosen.push_back(token % 2);
-    const DeviceValues<std::int32_t> deviceChosen(chosen);
-    const QuantizedCase input(randomFloats(std::size_t(tokens) * columns, 2.0F, 165U), tokens, columns);
-    const DeviceValues<float> output(std::size_t{tokens});
-    const ExpertProduct product{{pointers.data(), TensorType::Q8_0, 2, 1, columns},
-                                deviceRows(output, tokens, 1)};
-    QCOMPARE(multiplyExpertsQuantized(&product, 1, {deviceChosen.data(), nullptr, 1, false}, input.rows(),
-                                      nullptr),
-             cudaSuccess);
-    const std::vector<float> got = output.read();
-    for (const int token : {0, 1, 65534, 65535, 65536}) {
-        const Dot wanted = dot((token % 2 == 0 ? one : two).row(0), input.row(token));
-        QVERIFY(std::abs(double(got[std::size_t(token)]) - wanted.sum) <= 2e-6 * wanted.magnitude);
     }
 }
 
